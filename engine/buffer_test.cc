@@ -10,8 +10,6 @@ std::vector<Frame> some_frames(size_t count) {
   return random_frames(random, count, 20, 64);
 }
 
-const Backend& cpu() { return backends().front(); }
-
 TEST(Buffer, QueueKeepsOrderAndBytes) {
   const auto frames = some_frames(3000);
   const Result result = run("TestSource -> Queue(4096) -> Unqueue -> sink :: TestSink;", cpu(), frames);

@@ -213,7 +213,7 @@ std::vector<std::unique_ptr<Worker>> Engine::workers_of(Generation& generation,
         lanes[s] = generation.gpus->make_lane(s, slots_of(plan.segments[s], generation.slots));
     workers.push_back(std::make_unique<Worker>(
         Worker::Shared{&generation.router, &plan, &resources_.packets(), &resources_.large_packets(),
-                       &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side},
+                       &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side, plan.uses_simt()},
         thread, std::move(lanes)));
   }
   return workers;

@@ -14,13 +14,13 @@ HEDDLE_ON_EVERY_BACKEND(EngineTest);
 
 constexpr const char* kMirror = "TestSource -> m :: EtherMirror -> sink :: TestSink;";
 
-std::vector<Frame> some_frames(size_t count) {
+std::vector<Frame> short_frames(size_t count) {
   auto random = random_for("engine");
   return random_frames(random, count, 12, 64);
 }
 
 TEST_P(EngineTest, WaitsForSlotsAndLosesNothing) {
-  const auto frames = some_frames(700);
+  const auto frames = short_frames(700);
   for (int slots : {1, 2}) {
     const Result result = run(kMirror, GetParam(), frames, {.batches = {1024, 5}, .slots = slots});
     EXPECT_EQ(result.delivered, frames.size());
@@ -30,7 +30,7 @@ TEST_P(EngineTest, WaitsForSlotsAndLosesNothing) {
 
 // Two segments one behind the other: the first is emptied while the second is full.
 TEST_P(EngineTest, WaitsForSlotsOfASecondSegment) {
-  const auto frames = some_frames(500);
+  const auto frames = short_frames(500);
   const Result result =
       run("TestSource -> EtherMirror -> Classifier(-) -> XOR(1) -> Classifier(-) -> XOR(1)"
           "-> EtherMirror -> sink :: TestSink;",
@@ -40,7 +40,7 @@ TEST_P(EngineTest, WaitsForSlotsOfASecondSegment) {
 }
 
 TEST_P(EngineTest, DropsAndCountsIfToldNotToWait) {
-  const auto frames = some_frames(1000);
+  const auto frames = short_frames(1000);
   const Result result = run("TestSource -> m :: EtherMirror(BLOCKING false) -> sink :: TestSink;", GetParam(), frames,
                             {.batches = {1000}, .slots = 2});
   EXPECT_EQ(result.delivered + result.drop("m.no_slot"), frames.size());
@@ -53,7 +53,7 @@ TEST_P(EngineTest, DropsAndCountsIfToldNotToWait) {
 }
 
 TEST_P(EngineTest, WaitsForPacketsAndLosesNothing) {
-  const auto frames = some_frames(500);
+  const auto frames = short_frames(500);
   for (unsigned packets : {1u, 7u, 40u}) {
     const Result result = run(kMirror, GetParam(), frames, {.packets = packets});
     EXPECT_EQ(result.delivered, frames.size());
@@ -63,7 +63,7 @@ TEST_P(EngineTest, WaitsForPacketsAndLosesNothing) {
 
 // Copies need packets, too: what cannot be copied is dropped under a name, and nothing else is lost.
 TEST_P(EngineTest, CountsCopiesThatFoundNoPacket) {
-  const auto frames = some_frames(400);
+  const auto frames = short_frames(400);
   const Result result =
       run("TestSource -> t :: Tee; t[0] -> a :: EtherMirror -> one :: TestSink; t[1] -> b :: XOR -> two :: TestSink;",
           GetParam(), frames, {.packets = 50});
@@ -74,7 +74,7 @@ TEST_P(EngineTest, CountsCopiesThatFoundNoPacket) {
 
 // Batches smaller than a slot.
 TEST_P(EngineTest, WorksWithBatchesOfAnyCapacity) {
-  const auto frames = some_frames(200);
+  const auto frames = short_frames(200);
   for (int capacity : {1, 7, 31, 32, 33, 100}) {
     const Result result = run("TestSource -> EtherMirror -> Classifier(-) -> XOR(0) -> sink :: TestSink;", GetParam(),
                               frames, {.batch_size = capacity});
@@ -119,7 +119,7 @@ TEST_P(EngineTest, CountsTheBytesThatArriveBehindEveryElement) {
 }
 
 TEST_P(EngineTest, StopsUnderTraffic) {
-  const auto frames = some_frames(300);
+  const auto frames = short_frames(300);
   for (int threads : {1, 2}) {
     std::atomic<uint64_t> seen{0};
     Options options{.batches = {64, 1, 0, 200}, .threads = threads, .endless = true};
@@ -138,18 +138,18 @@ TEST_P(EngineTest, StopsUnderTraffic) {
 }
 
 TEST_P(EngineTest, StopsBeforeItHasBegun) {
-  const auto frames = some_frames(10);
+  const auto frames = short_frames(10);
   run(kMirror, GetParam(), frames, {.endless = true, .meanwhile = [](Engine& engine) { engine.stop(); }});
 }
 
 TEST_P(EngineTest, StartsAgainInOneProcess) {
-  const auto frames = some_frames(100);
+  const auto frames = short_frames(100);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(run(kMirror, GetParam(), frames).delivered, frames.size());
 }
 
 // Of several threads each has its own slots; the counts of neutral elements on the GPU are of all of them.
 TEST_P(EngineTest, RunsOnSeveralThreads) {
-  const auto frames = some_frames(300);
+  const auto frames = short_frames(300);
   const Result result = run("TestSource(EVERY_THREAD true) -> XOR(5) -> c :: Counter -> XOR(5) -> sink :: TestSink;",
                             GetParam(), frames, {.batches = {50}, .threads = 3});
   ASSERT_EQ(result.delivered, 3 * frames.size());
@@ -158,13 +158,13 @@ TEST_P(EngineTest, RunsOnSeveralThreads) {
 }
 
 TEST_P(EngineTest, LosesNothingOfSeveralSources) {
-  const auto frames = some_frames(200);
+  const auto frames = short_frames(200);
   const Result result = run("TestSource -> m :: EtherMirror -> sink :: TestSink; TestSource -> m;", GetParam(), frames);
   EXPECT_EQ(result.delivered, 2 * frames.size());
 }
 
 TEST_P(EngineTest, MayBeWaitedForTwice) {
-  const auto frames = some_frames(100);
+  const auto frames = short_frames(100);
   Options options{.endless = true};
   std::atomic<uint64_t> seen{0};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };

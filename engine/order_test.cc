@@ -12,7 +12,7 @@ namespace {
 HEDDLE_ON_EVERY_BACKEND(OrderTest);
 
 // Frames with random bytes and dst; the timestamp tells which one it was also of a copy.
-std::vector<Frame> some_frames(size_t count) {
+std::vector<Frame> many_frames(size_t count) {
   auto random = random_for("order");
   auto frames = random_frames(random, count, 20, 64);
   for (size_t i = 0; i < frames.size(); ++i) {
@@ -50,7 +50,7 @@ TEST_P(OrderTest, AFlowsFirstPacketsTakeAnotherWay) {
 }
 
 TEST_P(OrderTest, DropsOnTheWaysGiveTheirPlaceUp) {
-  const auto frames = some_frames(900);
+  const auto frames = many_frames(900);
   const Result result =
       run("TestSource(SETS dst) -> h :: HashSwitch(0, 1); j :: XOR(1) -> sink :: TestSink; h[2] -> j;"
           "h[0] -> a :: DirectIPLookup(0.0.0.0/1 0) -> j; h[1] -> XOR(1, DEVICE cpu) -> b :: Classifier(0/00%01) -> j;",
@@ -62,7 +62,7 @@ TEST_P(OrderTest, DropsOnTheWaysGiveTheirPlaceUp) {
 
 // A way may end elsewhere, and nobody waits for what went there.
 TEST_P(OrderTest, SomePacketsDoNotComeToTheJoin) {
-  const auto frames = some_frames(600);
+  const auto frames = many_frames(600);
   const Result result =
       run("TestSource -> h :: HashSwitch(0, 1); j :: Null -> sink :: TestSink; h[0] -> XOR(1) -> k :: HashSwitch(1, 1);"
           "k[0] -> j; k[1] -> other :: TestSink; h[1] -> j; h[2] -> third :: TestSink;",
@@ -72,7 +72,7 @@ TEST_P(OrderTest, SomePacketsDoNotComeToTheJoin) {
 }
 
 TEST_P(OrderTest, JoinsWithinJoins) {
-  const auto frames = some_frames(800);
+  const auto frames = many_frames(800);
   const Result result =
       run("TestSource -> a :: HashSwitch(0, 1); b :: HashSwitch(1, 1); inner :: Counter; outer :: XOR(3) -> sink :: "
           "TestSink;"
@@ -85,7 +85,7 @@ TEST_P(OrderTest, JoinsWithinJoins) {
 
 // A copy has the place of its packet: both leave one behind the other, in the order of the ways.
 TEST_P(OrderTest, CopiesGoTogether) {
-  const auto frames = some_frames(400);
+  const auto frames = many_frames(400);
   for (const char* ways : {"t -> j; t[1] -> j", "t -> XOR(1, DEVICE cpu) -> j; t[1] -> XOR(2) -> j",
                            "t -> j; t[1] -> XOR(1) -> XOR(2) -> j"}) {
     const Result result = run(format("TestSource -> t :: Tee; j :: Null -> sink :: TestSink; %s;", ways), GetParam(),
@@ -97,7 +97,7 @@ TEST_P(OrderTest, CopiesGoTogether) {
 }
 
 TEST_P(OrderTest, AQueueIsAJoinToo) {
-  const auto frames = some_frames(700);
+  const auto frames = many_frames(700);
   const Result result =
       run("TestSource -> h :: HashSwitch(0, 1); q :: Queue(4096) -> Unqueue -> sink :: TestSink;"
           "h[0] -> XOR(1) -> q; h[1] -> q; h[2] -> XOR(1, DEVICE cpu) -> q;",
@@ -108,7 +108,7 @@ TEST_P(OrderTest, AQueueIsAJoinToo) {
 
 // Each source's packets keep their order, where the other's come between and part as well.
 TEST_P(OrderTest, SeveralSources) {
-  const auto frames = some_frames(500);
+  const auto frames = many_frames(500);
   const Result result =
       run("TestSource -> Paint(1) -> XOR(1) -> m :: Counter; TestSource -> Paint(2) -> m; m -> h :: HashSwitch(0, 1);"
           "j :: Null -> sink :: TestSink(READS paint); h[0] -> XOR(1) -> j; h[1] -> j;",
@@ -123,7 +123,7 @@ TEST_P(OrderTest, SeveralSources) {
 }
 
 TEST_P(OrderTest, EachThreadKeepsItsOwn) {
-  const auto frames = some_frames(400);
+  const auto frames = many_frames(400);
   std::mutex mutex;
   std::map<std::thread::id, std::vector<Received>> by_thread;
   Options options{.batches = {40}, .slots = 6, .threads = 3};
@@ -143,7 +143,7 @@ TEST_P(OrderTest, EachThreadKeepsItsOwn) {
 
 // What waits is counted, and while too much waits nothing is received: the pool is not emptied.
 TEST_P(OrderTest, WaitingIsCountedAndBounded) {
-  const auto frames = some_frames(3000);
+  const auto frames = many_frames(3000);
   const Result result =
       run("TestSource -> h :: RoundRobinSwitch; h[0] -> XOR(1) -> j :: Null -> sink :: TestSink; h[1] -> j;",
           GetParam(), frames, {.batches = {8}, .batch_size = 8, .slots = 2, .packets = 8 + 64 + 8 + 64 + 8});
@@ -214,7 +214,7 @@ std::string random_chain(std::mt19937& random, int length) {
 // The same packets in the same order as on the CPU, and there in order.
 TEST_P(OrderTest, RandomChains) {
   auto random = random_for("random chains");
-  const auto frames = some_frames(300);
+  const auto frames = many_frames(300);
   const int rounds = tries(25, 300);
   for (int round = 0; round < rounds; ++round) {
     const std::string chain = random_chain(random, 3 + static_cast<int>(random() % 8));

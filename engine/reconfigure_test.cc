@@ -12,7 +12,7 @@
 namespace heddle::test {
 namespace {
 
-constexpr int kFrames = 5000, kTimes = 20, kTimesBeside = 5;
+constexpr int kOffered = 5000, kTimes = 20, kTimesBeside = 5;
 
 Configuration read_for(const Backend& backend, const std::string& text) {
   click::Diagnostics diagnostics;
@@ -37,12 +37,10 @@ class Rounds {
 };
 
 std::vector<Frame> frames() {
-  std::vector<Frame> list(kFrames);
-  for (int i = 0; i < kFrames; ++i) list[static_cast<size_t>(i)].bytes.assign(64, static_cast<uint8_t>(i));
+  std::vector<Frame> list(kOffered);
+  for (int i = 0; i < kOffered; ++i) list[static_cast<size_t>(i)].bytes.assign(64, static_cast<uint8_t>(i));
   return list;
 }
-
-Backend cpu() { return backends()[0]; }
 
 HEDDLE_ON_EVERY_BACKEND(Reconfigure);
 
@@ -74,7 +72,7 @@ TEST_P(Reconfigure, UnderOverloadAllIsCountedAndInOrder) {
   const Result result = run(one, GetParam(), frames(), options);
   EXPECT_EQ(result.statistics.at("c.count"), result.received);
   EXPECT_GT(result.drop("q.full"), 0u);
-  EXPECT_LE(rounds.begun(), static_cast<int64_t>(result.received / kFrames) + 1) << "packets overtook others";
+  EXPECT_LE(rounds.begun(), static_cast<int64_t>(result.received / kOffered) + 1) << "packets overtook others";
   EXPECT_EQ(rounds.seen(), static_cast<int64_t>(result.delivered));
 }
 

@@ -15,7 +15,7 @@ namespace {
 
 HEDDLE_ON_EVERY_BACKEND(TimerTest);
 
-std::vector<Frame> some_frames(size_t count) {
+std::vector<Frame> few_frames(size_t count) {
   auto random = random_for("timer");
   return random_frames(random, count, 20, 64);
 }
@@ -103,7 +103,7 @@ TEST_P(TimerTest, RunsUnderLoadOnEveryThread) {
     wait_while([&] { return (clock.statistics()[1].second < 10 || clock.threads_called() < 2) && engine.running(); });
   };
   const Result result = run("TestSource(EVERY_THREAD true) -> clock :: TestClock -> EtherMirror -> TestSink;",
-                            GetParam(), some_frames(200), options);
+                            GetParam(), few_frames(200), options);
   EXPECT_GE(result.statistics.at("clock.busy"), 10u);
 }
 
@@ -113,11 +113,11 @@ TEST_P(TimerTest, RunsWhenNothingArrives) {
     const Element& clock = *engine.router().nodes[static_cast<size_t>(engine.router().find("clock"))].element;
     wait_while([&] { return clock.statistics()[0].second < 10 && engine.running(); });
   };
-  run("TestSource -> clock :: TestClock -> EtherMirror -> TestSink;", GetParam(), some_frames(1), options);
+  run("TestSource -> clock :: TestClock -> EtherMirror -> TestSink;", GetParam(), few_frames(1), options);
 }
 
 TEST_P(TimerTest, KeptPacketsComeBack) {
-  const auto frames = some_frames(2000);
+  const auto frames = few_frames(2000);
   for (const char* chain :
        {"TestSource -> k :: TestKeeper -> XOR(1) -> sink :: TestSink;",
         "TestSource -> k :: TestKeeper(UNTIL_THE_END true) -> XOR(1) -> sink :: TestSink;",
@@ -132,7 +132,7 @@ TEST_P(TimerTest, KeptPacketsComeBack) {
 
 // Those that pass keep their order though others come late.
 TEST_P(TimerTest, PacketsThatPassStayInOrder) {
-  const auto frames = some_frames(1500);
+  const auto frames = few_frames(1500);
   const Result result =
       run("TestSource -> XOR(1) -> h :: HashSwitch(0, 1); j :: Null -> sink :: TestSink; h[0] -> k :: TestKeeper -> x "
           ":: Null"
@@ -145,7 +145,7 @@ TEST_P(TimerTest, PacketsThatPassStayInOrder) {
 
 // With the late ones on the same way, numbers must still rise for the join behind.
 TEST_P(TimerTest, LatePacketsJoinTheOthers) {
-  const auto frames = some_frames(1500);
+  const auto frames = few_frames(1500);
   const Result result =
       run("TestSource -> XOR(1) -> k :: TestKeeper -> g :: HashSwitch(1, 1); j :: Null -> sink :: TestSink;"
           "g[0] -> XOR(1) -> j; g[1] -> j;",
@@ -162,8 +162,8 @@ TEST_P(TimerTest, StopGivesKeptPacketsBack) {
   Options options{.endless = true};
   options.on_packet = [&](const std::string&, const Received&) { ++seen; };
   options.meanwhile = [&](Engine& engine) { wait_while([&] { return seen < 500 && engine.running(); }); };
-  run("TestSource -> XOR(1) -> TestKeeper(UNTIL_THE_END true) -> EtherMirror -> TestSink;", GetParam(),
-      some_frames(300), options);
+  run("TestSource -> XOR(1) -> TestKeeper(UNTIL_THE_END true) -> EtherMirror -> TestSink;", GetParam(), few_frames(300),
+      options);
 }
 
 }  // namespace

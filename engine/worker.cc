@@ -268,7 +268,9 @@ void Worker::drain(bool ending) {
       if (path->gathered) feed_gathered(*path);
     for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
     if (!waiting && !(ending && run_timers(0, true))) break;
-    if (!collect_all() && failure_checks_.due(spins))
+    if (collect_all()) continue;
+    if (shared_.gives_way) std::this_thread::yield();
+    if (failure_checks_.due(spins))
       for (auto& path : paths_) check_failure(*path);
   }
   report_epoch();

@@ -54,6 +54,7 @@ class Worker {
     Tracer* tracer;
     int batch_size;
     int batches_a_side = 0;  ///< see RunOptions
+    bool gives_way = false;  ///< see Scheduler::Options
   };
   /** `lanes`: by index of the plan's segment; null for CPU segments. */
   Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes);

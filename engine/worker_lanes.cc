@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <thread>
 
 #include "engine/worker.h"
 
@@ -63,6 +64,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
     } else {
       lane.flush();
       if (collect(path)) continue;
+      if (shared_.gives_way) std::this_thread::yield();
       if (steps_[static_cast<size_t>(node)].blocking) {
         if (failure_checks_.due(spins)) check_failure(path);
         continue;

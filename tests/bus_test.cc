@@ -12,14 +12,15 @@ namespace {
 
 constexpr int kSlotPackets = 32;
 
-struct Case {
+struct BusCase {
   LaunchMode launch;
   Transport transport;
 };
-constexpr Case kCases[] = {{LaunchMode::persistent, Transport::direct}, {LaunchMode::persistent, Transport::gather},
-                           {LaunchMode::async, Transport::coalescent},  {LaunchMode::persistent, Transport::zerocopy},
-                           {LaunchMode::sync, Transport::gather},       {LaunchMode::async, Transport::commlist},
-                           {LaunchMode::persistent, Transport::landing}};
+constexpr BusCase kCases[] = {
+    {LaunchMode::persistent, Transport::direct}, {LaunchMode::persistent, Transport::gather},
+    {LaunchMode::async, Transport::coalescent},  {LaunchMode::persistent, Transport::zerocopy},
+    {LaunchMode::sync, Transport::gather},       {LaunchMode::async, Transport::commlist},
+    {LaunchMode::persistent, Transport::landing}};
 
 /** Frames and how they come. */
 struct Traffic {
@@ -129,7 +130,7 @@ int number(const Element& element) { return element.name == "source" ? -1 : std:
 /** Runs chains and compares. */
 class BusTest : public testing::Test {
  protected:
-  void check(std::mt19937& random, const ChainOptions& options, const Case& how, Between between) {
+  void check(std::mt19937& random, const ChainOptions& options, const BusCase& how, Between between) {
     const RandomChain chain(random, options);
     const Traffic traffic(random, options.drops);
     Backend backend{"simt", "simt", how.launch, how.transport, between != Between::segments};

@@ -6,27 +6,28 @@
 namespace heddle::test {
 namespace {
 
-struct Case {
+struct ClickCase {
   const char* element;
   int outputs = 1;
 };
-void PrintTo(const Case& it, std::ostream* out) { *out << it.element; }
+void PrintTo(const ClickCase& it, std::ostream* out) { *out << it.element; }
 
-class ClickAccess : public testing::TestWithParam<Case> {};
+class ClickAccess : public testing::TestWithParam<ClickCase> {};
 
 INSTANTIATE_TEST_SUITE_P(
     All, ClickAccess,
-    testing::Values(Case{"FixIPSrc(10.0.0.1)"}, Case{"IPGWOptions(10.0.0.1)", 2}, Case{"ICMPPingResponder", 2},
-                    Case{"StoreIPAddress(10.0.0.1, src)"}, Case{"StoreIPAddress(dst)"}, Case{"StoreIPAddress(20)"},
-                    Case{"SetIPAddress(1.2.3.4)"}, Case{"CheckPaint(3)", 2}, Case{"HostEtherFilter(2:0:0:0:0:1)", 2},
-                    Case{"DropBroadcasts"}, Case{"SetIPDSCP(7)"}, Case{"SetIPECN(ect1)"}, Case{"EraseIPPayload"},
-                    Case{"MarkIPCE"}, Case{"MarkIPCE(true)"}, Case{"SetUDPChecksum"}, Case{"SetTCPChecksum(true)"},
-                    Case{"CheckUDPHeader", 2}, Case{"CheckTCPHeader", 2}, Case{"CheckICMPHeader", 2},
-                    Case{"StoreData(30, \\<ff00>, \\<0ff0>)"}, Case{"Align(4, 2)"}, Case{"PushNull"},
-                    Case{"ARPPrint(ACTIVE false)"}, Case{"NumberPacket(20)"}, Case{"Bypass(true)", 2},
-                    Case{"AggregateIPFlows(ICMP true)", 2}, Case{"AggregateIPFlows(FRAGMENTS false)", 2},
-                    Case{"IPRateMonitor(BYTES, 1, 1)"},
-                    Case{"FTPPortMapper(r, r, 0); Idle -> r :: IPRewriter(pass 0) -> Discard"}),
+    testing::Values(
+        ClickCase{"FixIPSrc(10.0.0.1)"}, ClickCase{"IPGWOptions(10.0.0.1)", 2}, ClickCase{"ICMPPingResponder", 2},
+        ClickCase{"StoreIPAddress(10.0.0.1, src)"}, ClickCase{"StoreIPAddress(dst)"}, ClickCase{"StoreIPAddress(20)"},
+        ClickCase{"SetIPAddress(1.2.3.4)"}, ClickCase{"CheckPaint(3)", 2}, ClickCase{"HostEtherFilter(2:0:0:0:0:1)", 2},
+        ClickCase{"DropBroadcasts"}, ClickCase{"SetIPDSCP(7)"}, ClickCase{"SetIPECN(ect1)"},
+        ClickCase{"EraseIPPayload"}, ClickCase{"MarkIPCE"}, ClickCase{"MarkIPCE(true)"}, ClickCase{"SetUDPChecksum"},
+        ClickCase{"SetTCPChecksum(true)"}, ClickCase{"CheckUDPHeader", 2}, ClickCase{"CheckTCPHeader", 2},
+        ClickCase{"CheckICMPHeader", 2}, ClickCase{"StoreData(30, \\<ff00>, \\<0ff0>)"}, ClickCase{"Align(4, 2)"},
+        ClickCase{"PushNull"}, ClickCase{"ARPPrint(ACTIVE false)"}, ClickCase{"NumberPacket(20)"},
+        ClickCase{"Bypass(true)", 2}, ClickCase{"AggregateIPFlows(ICMP true)", 2},
+        ClickCase{"AggregateIPFlows(FRAGMENTS false)", 2}, ClickCase{"IPRateMonitor(BYTES, 1, 1)"},
+        ClickCase{"FTPPortMapper(r, r, 0); Idle -> r :: IPRewriter(pass 0) -> Discard"}),
     [](const auto& info) { return "Case" + std::to_string(info.index); });
 
 /** Something like a packet: often a header of a length that may be, of a protocol that somebody knows. */

@@ -8,11 +8,11 @@ namespace {
 constexpr uint64_t kSlotBytes = 256;  // of words, to the GPU
 
 /** LAUNCH of the function, and whether the CPU takes every other batch. */
-struct Case {
+struct LatencyCase {
   LaunchMode launch;
   bool by_load;
 };
-class LatencyTest : public testing::TestWithParam<Case> {
+class LatencyTest : public testing::TestWithParam<LatencyCase> {
  protected:
   Backend backend() const {
     Backend backend{"simt", "simt", GetParam().launch};
@@ -23,9 +23,10 @@ class LatencyTest : public testing::TestWithParam<Case> {
 };
 /** Where the GPU takes all. */
 class LatencyOnGpuTest : public LatencyTest {};
-constexpr Case kOnGpu[] = {{LaunchMode::sync, false}, {LaunchMode::async, false}, {LaunchMode::persistent, false}};
-constexpr Case kOnBoth[] = {{LaunchMode::async, true}, {LaunchMode::persistent, true}};
-std::string case_name(const testing::TestParamInfo<Case>& info) {
+constexpr LatencyCase kOnGpu[] = {
+    {LaunchMode::sync, false}, {LaunchMode::async, false}, {LaunchMode::persistent, false}};
+constexpr LatencyCase kOnBoth[] = {{LaunchMode::async, true}, {LaunchMode::persistent, true}};
+std::string case_name(const testing::TestParamInfo<LatencyCase>& info) {
   return std::string(name(info.param.launch)) + (info.param.by_load ? "_and_cpu" : "");
 }
 INSTANTIATE_TEST_SUITE_P(Launches, LatencyTest, testing::ValuesIn(kOnGpu), case_name);

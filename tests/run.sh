@@ -31,7 +31,7 @@ done
 # More shards than run at once, so that the last ones end at about the same time. One that fails shows all that it
 # wrote.
 shards() { # PROGRAM [OPTION...]
-  local program=$1 count=$((8 * jobs)) i passed=0 bad=0 failed
+  local program=$1 count=$((16 * jobs)) i passed=0 bad=0 failed
   shift
   for ((i = 0; i < count; ++i)); do echo "$i"; done |
     GTEST_TOTAL_SHARDS=$count xargs -P "$jobs" -I {} \

@@ -10,7 +10,7 @@ namespace {
 
 HEDDLE_ON_EVERY_BACKEND(SegmentTest);
 
-Bytes mirrored(Bytes frame, size_t at = 0) {
+Bytes mirrored_bytes(Bytes frame, size_t at = 0) {
   for (size_t i = 0; i < 6; ++i) std::swap(frame[at + i], frame[at + 6 + i]);
   return frame;
 }
@@ -40,8 +40,8 @@ TEST_P(SegmentTest, BranchesLeadToDifferentSinks) {
       GetParam(), frames, {.batches = {1, 31, 32, 33, 500}});
   std::vector<Bytes> wanted[4];
   for (auto& frame : frames)
-    wanted[kind(frame)].push_back(kind(frame) == 0   ? mirrored(frame.bytes)
-                                  : kind(frame) == 1 ? mirrored(changed(frame.bytes, 3))
+    wanted[kind(frame)].push_back(kind(frame) == 0   ? mirrored_bytes(frame.bytes)
+                                  : kind(frame) == 1 ? mirrored_bytes(changed(frame.bytes, 3))
                                                      : frame.bytes);
   for (int port = 0; port < 3; ++port) {
     const std::string sink = format("s%d", port);
@@ -70,7 +70,7 @@ TEST_P(SegmentTest, BranchesRejoin) {
     for (auto& packet : result.at("sink")) {
       const Frame& frame = frames[static_cast<size_t>(packet.serial)];
       const unsigned way = kind(frame) % 3;
-      const Bytes wanted = way == 0 ? mirrored(frame.bytes) : way == 1 ? changed(frame.bytes, 3) : frame.bytes;
+      const Bytes wanted = way == 0 ? mirrored_bytes(frame.bytes) : way == 1 ? changed(frame.bytes, 3) : frame.bytes;
       ASSERT_EQ(packet.bytes, changed(wanted, key));
     }
   }
@@ -96,7 +96,7 @@ TEST_P(SegmentTest, DropsInsideASegment) {
       ++short_m;
     else {
       const uint32_t address = get_u32(left, 14);
-      left = mirrored({left.begin() + 12, left.end()});
+      left = mirrored_bytes({left.begin() + 12, left.end()});
       ++counted, bytes += left.size();
       if (address >> 31) {
         ++no_route;
@@ -215,7 +215,7 @@ TEST_P(SegmentTest, ColumnsSurviveASegment) {
                                               : get_u32(frame.bytes, 26);
       ASSERT_EQ(sink, kind(frame) == 2 ? "s1" : "s0");
       const Bytes wanted =
-          kind(frame) == 2 ? mirrored(frame.bytes) : changed({frame.bytes.begin() + 4, frame.bytes.end()}, 1);
+          kind(frame) == 2 ? mirrored_bytes(frame.bytes) : changed({frame.bytes.begin() + 4, frame.bytes.end()}, 1);
       ASSERT_EQ(packet.bytes, wanted);
       ASSERT_EQ(__builtin_bswap32(packet.column[0]), dst);
       // Of a packet that has landed elsewhere the sink knows where it begins, not where its frame did before Strip.
@@ -240,7 +240,7 @@ TEST_P(SegmentTest, StartsMayDifferByPacket) {
     const Frame& frame = frames[static_cast<size_t>(packet.serial)];
     Bytes wanted = frame.bytes;
     if ((wanted[0] & 1) == 0) wanted.erase(wanted.begin(), wanted.begin() + 6);
-    wanted = mirrored(wanted);
+    wanted = mirrored_bytes(wanted);
     if ((wanted[12] & 0x80) == 0) wanted.erase(wanted.begin(), wanted.begin() + 3);
     ASSERT_EQ(packet.bytes, changed(wanted, 9));
     for (const Column which : {Column::l3, Column::l4})
@@ -367,7 +367,7 @@ TEST_P(SegmentTest, WritesToOneCopyLeaveTheOtherAlone) {
                                        written, writer, 1 - written),
                                 GetParam(), frames, {.batches = {40}});
       std::vector<Bytes> original, mirror;
-      for (auto& frame : frames) original.push_back(frame.bytes), mirror.push_back(mirrored(frame.bytes));
+      for (auto& frame : frames) original.push_back(frame.bytes), mirror.push_back(mirrored_bytes(frame.bytes));
       EXPECT_TRUE(same(result.bytes("w"), mirror)) << writer << ", output " << written;
       EXPECT_TRUE(same(result.bytes("o"), original)) << writer << ", output " << written;
     }
@@ -384,7 +384,8 @@ TEST_P(SegmentTest, AllCopiesMayBeWritten) {
           GetParam(), frames);
   std::vector<Bytes> a, b, c;
   for (auto& frame : frames)
-    a.push_back(changed(frame.bytes, 1)), b.push_back(changed(frame.bytes, 2)), c.push_back(mirrored(frame.bytes));
+    a.push_back(changed(frame.bytes, 1)), b.push_back(changed(frame.bytes, 2)),
+        c.push_back(mirrored_bytes(frame.bytes));
   EXPECT_TRUE(same(result.bytes("a"), a));
   EXPECT_TRUE(same(result.bytes("b"), b));
   EXPECT_TRUE(same(result.bytes("c"), c));

@@ -38,15 +38,15 @@ namespace {
 using namespace bench;
 namespace fs = std::filesystem;
 
-volatile sig_atomic_t interrupts = 0;
-void on_interrupt(int) {
-  interrupts = interrupts + 1;
-  if (interrupts > 2) _exit(130);  // someone insists
+volatile sig_atomic_t times_interrupted = 0;
+void on_interrupt_of_bench(int) {
+  times_interrupted = times_interrupted + 1;
+  if (times_interrupted > 2) _exit(130);  // someone insists
 }
 
 void catch_interrupts() {
   struct sigaction action {};
-  action.sa_handler = on_interrupt;
+  action.sa_handler = on_interrupt_of_bench;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
   sigaction(SIGHUP, &action, nullptr);
@@ -376,10 +376,10 @@ class Bench {
   }
 
   Measurement measure_once(const Point& point, const Display& display) {
-    if (interrupts > 0) throw Interrupted{};
+    if (times_interrupted > 0) throw Interrupted{};
     const TrialWatch watch = [&](const TrialProgress& progress) {
       display.trial(progress);
-      return interrupts == 0;
+      return times_interrupted == 0;
     };
     const auto router = point.setup.elsewhere
                             ? connected().target(point.setup, !command_.no_pin, watch)
@@ -400,7 +400,7 @@ class Bench {
     if (memif_) return *memif_;
     memif_ = std::make_unique<MemifRouter>(command_.memif, longest_);
     std::fprintf(stderr, "waiting for a router, such as\n  heddle run -e '%s'\n", memif_->example().c_str());
-    memif_->wait([] { return interrupts == 0; });
+    memif_->wait([] { return times_interrupted == 0; });
     return *memif_;
   }
 

@@ -15,7 +15,6 @@
 
 namespace heddle {
 namespace {
-enum Reason : int { kNotRequest, kNotMine };
 constexpr uint32_t kShortestFrame = 60;
 
 /** "10.0.0.0/8 10.1.0.1 2:0:0:0:0:1" and the like. */

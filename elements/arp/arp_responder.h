@@ -49,6 +49,8 @@ class ARPResponder : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kNotRequest, kNotMine };
+
   struct Owned {
     click::Ipv4Prefix prefix;
     click::EthernetAddress ethernet;

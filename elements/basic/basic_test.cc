@@ -10,8 +10,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 Bytes from(const Bytes& bytes, size_t start) { return {bytes.begin() + static_cast<int>(start), bytes.end()}; }
 
 TEST(Strip, RemovesBytesAndDropsShortPackets) {

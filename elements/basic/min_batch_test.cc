@@ -9,8 +9,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 // Notes the sizes of the batches that pass.
 struct Sizes {
   std::mutex mutex;

@@ -7,8 +7,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 std::vector<Frame> some_frames(size_t count) {
   auto random = random_for("switches");
   return random_frames(random, count, 0, 40);

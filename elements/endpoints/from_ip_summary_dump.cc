@@ -12,7 +12,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kPauseMs = 1;  ///< how long an idle pipe is waited for at a time
+constexpr int kLineWaitMs = 1;  ///< how long an idle pipe is waited for at a time
 constexpr uint64_t kPassBytes =
     64 << 10;  ///< read at a time: lines may make no packets, and the program can be stopped
 
@@ -179,7 +179,7 @@ void FromIPSummaryDump::receive(Batch& batch) {
     }
     if (ended_) break;
     std::string_view line;
-    const LineReader::Got got = reader_->next(line, batch.empty() ? kPauseMs : 0);
+    const LineReader::Got got = reader_->next(line, batch.empty() ? kLineWaitMs : 0);
     if (got == LineReader::Got::nothing_yet) break;
     if (got == LineReader::Got::end) {
       if (batch.size() > before) break;  // the end is told when the last packets have passed

@@ -8,12 +8,12 @@ namespace {
 
 constexpr uint32_t kNull = 0, kRaw = 101, kLoop = 108, kCooked = 113, kIpv4 = 228;
 
-struct LinkType {
+struct KnownLink {
   const char* name;
   uint32_t number;
   int header_bytes;  // before IP; -1: not known
 };
-constexpr LinkType kLinkTypes[] = {
+constexpr KnownLink kLinkTypes[] = {
     {"ETHER", capture::kLinkTypeEthernet, 14},
     {"IP", kRaw, 0},
     {"IP", kIpv4, 0},
@@ -34,14 +34,14 @@ bool is_vlan(uint32_t type) { return type == 0x8100 || type == 0x88a8; }
 }  // namespace
 
 bool is_ip_link(uint32_t link_type) {
-  for (const LinkType& known : kLinkTypes)
+  for (const KnownLink& known : kLinkTypes)
     if (known.number == link_type) return known.header_bytes >= 0;
   return false;
 }
 
 int ip_offset(uint32_t link_type, const uint8_t* packet, uint32_t bytes) {
   uint32_t at = 0;
-  for (const LinkType& known : kLinkTypes)
+  for (const KnownLink& known : kLinkTypes)
     if (known.number == link_type) at = static_cast<uint32_t>(known.header_bytes);
   if (bytes < at + 20) return -1;
   if (link_type == capture::kLinkTypeEthernet || link_type == kCooked) {
@@ -68,20 +68,20 @@ void annotate_ip(Batch& batch, int i, uint32_t at) {
 }
 
 std::string link_type_name(uint32_t link_type) {
-  for (const LinkType& known : kLinkTypes)
+  for (const KnownLink& known : kLinkTypes)
     if (known.number == link_type) return known.name;
   return std::to_string(link_type);
 }
 
 std::optional<uint32_t> link_type_of_name(const std::string& name) {
-  for (const LinkType& known : kLinkTypes)
+  for (const KnownLink& known : kLinkTypes)
     if (name == known.name) return known.number;
   return std::nullopt;
 }
 
 std::string link_type_names() {
   std::string names, last;
-  for (const LinkType& known : kLinkTypes)
+  for (const KnownLink& known : kLinkTypes)
     if (known.name != last) names += (names.empty() ? "" : ", ") + (last = known.name);
   return names;
 }

@@ -18,7 +18,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kNoPeer, kBlocked, kRefused };
 constexpr int kPatienceMs = 100;
 
 std::string why(const char* what) { return std::string(what) + ": " + std::strerror(errno); }

@@ -90,6 +90,8 @@ class Socket : public Source {
   bool answers_ = true;  // whoever has sent last
 
  private:
+  enum Reason : int { kNoPeer, kBlocked, kRefused };
+
   /** Whether `heir` takes the socket of `old`, its predecessor. */
   static bool goes_on(const Socket& heir, const Element* old);
   void read_inet(click::Arguments& arguments);

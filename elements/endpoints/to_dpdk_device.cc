@@ -13,7 +13,6 @@ namespace heddle {
 namespace {
 
 constexpr std::chrono::milliseconds kPatience{100};
-enum Reason { kTxFull, kTooLong, kRemoved };
 
 }  // namespace
 

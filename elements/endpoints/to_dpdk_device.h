@@ -48,6 +48,8 @@ class ToDPDKDevice : public Element {
   void configure_port(click::Arguments& arguments, dpdk::Port& port);
 
  private:
+  enum Reason { kTxFull, kTooLong, kRemoved };
+
   /** Sends what it can of [packets, packets + n) within the patience that BLOCKING gives; returns how many. */
   int send(Packet** packets, int n, int thread);
   int send_patiently(Packet** packets, int n, int thread);

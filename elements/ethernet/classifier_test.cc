@@ -3,8 +3,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 // The oracle: a clause as the manual describes it, one hexadecimal digit at a time.
 bool clause_matches(std::string text, const Bytes& frame) {
   const bool reversed = text[0] == '!';

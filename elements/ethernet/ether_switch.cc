@@ -7,7 +7,6 @@
 
 namespace heddle {
 namespace {
-enum Reason : int { kSamePort, kShort, kBadSource, kReserved };
 constexpr uint64_t kAddress = 0xffffffffffff;
 
 /** Whether a frame is to an address that bridges do not forward to (IEEE 802.1D, 7.12.6). */

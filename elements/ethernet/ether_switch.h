@@ -41,6 +41,8 @@ class EtherSwitch : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kSamePort, kShort, kBadSource, kReserved };
+
   static constexpr uint32_t kWays = 4;
   /** One word, so that it is always read whole: 48 bits of address, 8 of port, 8 that are not 0. Time apart. */
   struct Entry {

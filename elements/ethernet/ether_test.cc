@@ -7,7 +7,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
 const char* const kAddresses = "2:0:0:0:0:a, 02-00-00-00-00-0B";
 const Bytes kHeader = {2, 0, 0, 0, 0, 0xb, 2, 0, 0, 0, 0, 0xa, 0x86, 0xdd};
 

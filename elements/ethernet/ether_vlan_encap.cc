@@ -11,9 +11,8 @@
 namespace heddle {
 namespace {
 
-constexpr int kHeaderBytes = 14, kTaggedBytes = 18;
+constexpr int kPlainBytes = 14, kTaggedBytes = 18;
 constexpr uint16_t kMostVlan = 4094, kTagType = 0x8100;
-enum Reason : int { kNoHeadroom, kTooLong };
 
 }  // namespace
 
@@ -53,7 +52,7 @@ void EtherVLANEncap::run_cpu(Batch& batch) {
     Packet* packet = batch.packet(i);
     const auto tag = from_annotation_ ? static_cast<uint16_t>(annotation[i]) : own;
     const bool tagged = (tag & 0xfff) != native_;
-    const int bytes = tagged ? kTaggedBytes : kHeaderBytes;
+    const int bytes = tagged ? kTaggedBytes : kPlainBytes;
     if (packet->data_off < bytes) {
       batch.drop(i, kNoHeadroom);
     } else if (length(packet) + static_cast<uint32_t>(bytes) > kMaxPacketBytes) {

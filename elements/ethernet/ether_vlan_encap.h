@@ -35,6 +35,8 @@ class EtherVLANEncap : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kNoHeadroom, kTooLong };
+
   AtomicEthernetAddress src_, dst_;
   std::atomic<uint16_t> ethertype_{0}, vlan_{0}, priority_{0};
   bool from_annotation_ = false;

@@ -6,10 +6,6 @@
 #include "elements/ethernet/link_type.h"
 
 namespace heddle {
-namespace {
-enum Reason : int { kShort, kOwn, kOtherHost };
-}
-
 void HostEtherFilter::configure(click::Arguments& arguments) {
   arguments.required("ETHER", address_).optional("DROP_OWN", drop_own_).optional("DROP_OTHER", drop_other_);
   arguments.keyword("OFFSET", offset_, 0u, 16384u);

@@ -29,6 +29,8 @@ class HostEtherFilter : public Element {
   void run_cpu(Batch& batch) override;
 
  private:
+  enum Reason : int { kShort, kOwn, kOtherHost };
+
   click::EthernetAddress address_;
   bool drop_own_ = false, drop_other_ = true;
   uint32_t offset_ = 0;

@@ -12,7 +12,6 @@
 
 namespace heddle {
 namespace {
-enum Reason : int { kShort, kNoHeadroom, kTooLong };
 constexpr int kTagBytes = 4;
 
 /** The arguments VLAN_TCI, VLAN_PCP and VLAN_ID; nullopt: VLAN_TCI is ANNO, as it is by default where it `may_be`. */
@@ -142,7 +141,6 @@ std::span<const char* const> StripEtherVLANHeader::drop_reasons() const {
 }
 
 void StripEtherVLANHeader::run_cpu(Batch& batch) {
-  constexpr uint16_t kUntagged = 1;  // an index of drop_reasons(), and of an output
   constexpr int kHeaderBytes = 14;
   uint32_t* vlan = batch.column(Column::vlan);
   for (int i = 0; i < batch.size(); ++i) {

@@ -32,6 +32,8 @@ class VLANEncap : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kShort, kNoHeadroom, kTooLong };
+
   std::atomic<uint32_t> tci_{0};  // host byte order
   bool from_annotation_ = false;
   std::atomic<int> native_{-1};  // none
@@ -113,6 +115,8 @@ class StripEtherVLANHeader : public Element {
   void run_cpu(Batch& batch) override;
 
  private:
+  enum Reason : int { kShort, kUntagged };  // kUntagged: of an output, too
+
   int native_ = 0;
 };
 

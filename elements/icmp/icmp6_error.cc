@@ -14,33 +14,32 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kFull, kNoHeader, kIcmpError, kMulticast, kBadAddress, kRateLimited, kNoHeadroom };
-constexpr uint32_t kIcmpBytes = 8, kLeastMtu = 1280;
+constexpr uint32_t kIcmp6Bytes = 8, kLeastMtu6 = 1280;
 
-constexpr IcmpName kTypes[] = {{kIcmp6Unreachable, 0, "unreachable"},
-                               {kIcmp6TooBig, 0, "packettoobig"},
-                               {kIcmp6TimeExceeded, 0, "timeexceeded"},
-                               {kIcmp6ParameterProblem, 0, "parameterproblem"}};
+constexpr IcmpName kIcmp6Types[] = {{kIcmp6Unreachable, 0, "unreachable"},
+                                    {kIcmp6TooBig, 0, "packettoobig"},
+                                    {kIcmp6TimeExceeded, 0, "timeexceeded"},
+                                    {kIcmp6ParameterProblem, 0, "parameterproblem"}};
 constexpr int kOption = 2;
-constexpr IcmpName kCodes[] = {{kIcmp6Unreachable, 0, "noroute"},
-                               {kIcmp6Unreachable, 1, "prohibited"},
-                               {kIcmp6Unreachable, 2, "beyondscope"},
-                               {kIcmp6Unreachable, 3, "address"},
-                               {kIcmp6Unreachable, 4, "port"},
-                               {kIcmp6Unreachable, 5, "policy"},
-                               {kIcmp6Unreachable, 6, "reject"},
-                               {kIcmp6TimeExceeded, 0, "transit"},
-                               {kIcmp6TimeExceeded, 1, "reassembly"},
-                               {kIcmp6ParameterProblem, 0, "header"},
-                               {kIcmp6ParameterProblem, 1, "nextheader"},
-                               {kIcmp6ParameterProblem, kOption, "option"}};
+constexpr IcmpName kIcmp6Codes[] = {{kIcmp6Unreachable, 0, "noroute"},
+                                    {kIcmp6Unreachable, 1, "prohibited"},
+                                    {kIcmp6Unreachable, 2, "beyondscope"},
+                                    {kIcmp6Unreachable, 3, "address"},
+                                    {kIcmp6Unreachable, 4, "port"},
+                                    {kIcmp6Unreachable, 5, "policy"},
+                                    {kIcmp6Unreachable, 6, "reject"},
+                                    {kIcmp6TimeExceeded, 0, "transit"},
+                                    {kIcmp6TimeExceeded, 1, "reassembly"},
+                                    {kIcmp6ParameterProblem, 0, "header"},
+                                    {kIcmp6ParameterProblem, 1, "nextheader"},
+                                    {kIcmp6ParameterProblem, kOption, "option"}};
 
 /** Argument TYPE. */
 struct Icmp6Type {
   int value = 0;
 };
 bool parse(std::string_view text, Icmp6Type& type) {
-  for (const IcmpName& name : kTypes)
+  for (const IcmpName& name : kIcmp6Types)
     if (text == name.text) type.value = name.type;
   return type.value != 0 || click::parse(text, type.value, 1, 4);
 }
@@ -71,16 +70,16 @@ void ICMP6Error::configure(click::Arguments& arguments) {
   std::string code;
   uint32_t rate = 100, burst = 10;
   arguments.required("SRC", source).required("TYPE", type).optional("CODE", code).optional("BADADDRS", bad_);
-  arguments.keyword("MTU", mtu_, kIp6HeaderBytes + kIcmpBytes + kIp6HeaderBytes, 65535u);
-  arguments.keyword("PMTU", path_mtu_, kLeastMtu, 65535u).keyword("POINTER", pointer_, 0u, 65535u);
+  arguments.keyword("MTU", mtu_, kIp6HeaderBytes + kIcmp6Bytes + kIp6HeaderBytes, 65535u);
+  arguments.keyword("PMTU", path_mtu_, kLeastMtu6, 65535u).keyword("POINTER", pointer_, 0u, 65535u);
   arguments.keyword("RATE", rate, 0u, 1'000'000'000u).keyword("BURST", burst, 1u, 1u << 20);
   arguments.keyword("CAPACITY", capacity_, 1u, 1u << 20);
   source_ = source.address, type_ = type.value;
   interval_ns_ = rate == 0 ? 0 : 1'000'000'000 / rate;
   burst_ns_ = interval_ns_ * (burst - 1);
-  if (type_ == kIcmp6TooBig && path_mtu_ == 0) path_mtu_ = kLeastMtu;
+  if (type_ == kIcmp6TooBig && path_mtu_ == 0) path_mtu_ = kLeastMtu6;
   if (code.empty()) return;
-  code_ = icmp_code(kCodes, type_, code);
+  code_ = icmp_code(kIcmp6Codes, type_, code);
   if (code_ < 0)
     arguments.error("CODE", "a code of that type, such as noroute, transit or option, or an integer from 0 to 255");
 }
@@ -130,18 +129,18 @@ int ICMP6Error::turn(Batch& batch, int i) {
   if (sender[0] == 0xff || bad_address(sender) || bad_address(destination)) return kBadAddress;
   const uint32_t cause_bytes = std::min(room, kIp6HeaderBytes + ntohs(load_u16(cause + 4)));
   if (may_be_error(cause, cause_bytes)) return kIcmpError;
-  if (l3 < kIp6HeaderBytes + kIcmpBytes) return kNoHeadroom;
+  if (l3 < kIp6HeaderBytes + kIcmp6Bytes) return kNoHeadroom;
   if (!allowed()) return kRateLimited;
 
-  const uint32_t payload = std::min(kIcmpBytes + cause_bytes, mtu_ - kIp6HeaderBytes);
+  const uint32_t payload = std::min(kIcmp6Bytes + cause_bytes, mtu_ - kIp6HeaderBytes);
   Ip6 to;
   std::memcpy(to.data(), sender, to.size());
-  l3 -= kIp6HeaderBytes + kIcmpBytes;
+  l3 -= kIp6HeaderBytes + kIcmp6Bytes;
   packet->data_off = static_cast<uint16_t>(l3);
   packet->data_len = static_cast<uint16_t>(kIp6HeaderBytes + payload), packet->pkt_len = packet->data_len;
 
   uint8_t* header = data(packet);
-  std::memset(header, 0, kIp6HeaderBytes + kIcmpBytes);
+  std::memset(header, 0, kIp6HeaderBytes + kIcmp6Bytes);
   header[0] = 0x60, header[6] = kIcmp6, header[7] = 255;
   store_u16(header + 4, htons(static_cast<uint16_t>(payload)));
   std::memcpy(header + 8, source_.data(), source_.size());

@@ -49,6 +49,8 @@ class ICMP6Error : public ReplyQueue {
   int turn(Batch& batch, int i) override;
 
  private:
+  enum Reason : int { kFull, kNoHeader, kIcmpError, kMulticast, kBadAddress, kRateLimited, kNoHeadroom };
+
   bool bad_address(const uint8_t* address) const;
   bool to_multicast() const;
   /** Whether RATE allows a message now. */

@@ -12,7 +12,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kFull, kNoHeader, kIcmpError, kFragment, kBadAddress, kLinkBroadcast, kNoHeadroom, kSourceRoute };
 constexpr uint32_t kIpBytes = 20, kIcmpBytes = 8, kMostOptionBytes = 40, kLeastMtu = 68;
 constexpr uint8_t kLooseRoute = 131, kStrictRoute = 137, kNoOperation = 1;
 

@@ -50,6 +50,8 @@ class ICMPError : public ReplyQueue {
   int turn(Batch& batch, int i) override;
 
  private:
+  enum Reason : int { kFull, kNoHeader, kIcmpError, kFragment, kBadAddress, kLinkBroadcast, kNoHeadroom, kSourceRoute };
+
   bool bad_address(uint32_t address) const;
 
   uint32_t source_ = 0;        // network byte order

@@ -8,8 +8,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kNotPing, kNoHeader, kFragment, kBadAddress };
-
 /** Of one host; network byte order. */
 bool is_of_host(uint32_t address) {
   const uint32_t value = ntohl(address);

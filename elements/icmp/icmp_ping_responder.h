@@ -25,6 +25,9 @@ class ICMPPingResponder : public Element {
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
+
+ private:
+  enum Reason : int { kNotPing, kNoHeader, kFragment, kBadAddress };
 };
 
 }  // namespace heddle

@@ -12,7 +12,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kAnswer, kOther };
 constexpr uint32_t kHeaders = 28;
 constexpr uint64_t kPatienceUs = 2'000'000;
 

@@ -52,6 +52,8 @@ class ICMPPingSource : public Source {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  enum Reason : int { kAnswer, kOther };
+
   static constexpr uint32_t kRemembered = 4096;  // pings whose answers are recognised, a power of two
   bool limit_reached() const;
   void make(Batch& batch, uint64_t now_us);

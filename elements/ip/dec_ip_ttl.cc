@@ -7,8 +7,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kExpired, kNoHeader };
-
 /** Bytes 8 to 11 of a header (TTL, protocol, checksum; as they lie in memory) with the TTL one less. RFC 1624, equation
  *  3: ~(~checksum + ~0x0100 + 0), which does not depend on the order of the bytes. */
 uint32_t decremented(uint32_t word) {

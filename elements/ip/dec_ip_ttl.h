@@ -32,6 +32,8 @@ class DecIPTTL : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kExpired, kNoHeader };
+
   std::atomic<bool> active_{true};
   bool multicast_ = true;
   PerThreadCounts expired_{counts};

@@ -16,7 +16,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kNoGroup, kNoHeader };
 constexpr uint8_t kSctp = 132;
 
 uint64_t mixed(uint64_t hash, uint64_t word) {

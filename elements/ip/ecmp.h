@@ -54,6 +54,8 @@ class ECMP : public Element {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"groups", count_.load()}}; }
 
  private:
+  enum Reason : int { kNoGroup, kNoHeader };
+
   struct Hop {
     uint32_t gateway;  // as the annotation dst has it; 0: none
     uint16_t output;

@@ -4,17 +4,10 @@
 
 #include "click/arguments.h"
 #include "core/load.h"
+#include "elements/ip/address_annotation.h"
 #include "elements/ip/marked_header.h"
 
 namespace heddle {
-namespace {
-
-/** Argument ANNO. Click has many annotations of four bytes; Heddle has DST_IP, which are bytes 0 to 3 of Click's. */
-struct AddressAnnotation {};
-bool parse(std::string_view text, AddressAnnotation&) { return text == "DST_IP" || text == "0"; }
-std::string expectation(AddressAnnotation) { return "DST_IP, the only annotation of four bytes that there is"; }
-
-}  // namespace
 
 void GetIPAddress::configure(click::Arguments& arguments) {
   AddressAnnotation anno;

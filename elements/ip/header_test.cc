@@ -5,7 +5,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
 constexpr auto kL3 = static_cast<int>(Column::l3), kL4 = static_cast<int>(Column::l4);
 
 Frame valid(size_t payload = 20) { return ip_frame(ip(192, 0, 2, 1), ip(10, 0, 0, 7), payload); }

@@ -8,8 +8,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 Frame frame_of(const Bytes& packet) {
   Frame frame;
   frame.bytes.assign(14, 0);

@@ -10,7 +10,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kBadOption, kNoHeader };
 enum Option : uint8_t { kEnd = 0, kNoOperation = 1, kRecordRoute = 7, kTimestamp = 68 };
 
 /** Milliseconds since midnight UT, in network byte order. */

@@ -35,6 +35,8 @@ class IPGWOptions : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kBadOption, kNoHeader };
+
   /** Works on the options of a header. The byte of the header that is wrong, or 0. */
   uint32_t work(uint8_t* header, uint32_t bytes, bool& changed) const;
   uint32_t record_route(uint8_t* header, uint32_t at, uint32_t size, bool& changed) const;

@@ -5,7 +5,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
 const uint32_t kFrom = ip(10, 0, 0, 1), kTo = ip(10, 0, 0, 2);
 
 std::string printed(const Frame& frame, const std::string& arguments = "TIMESTAMP false") {

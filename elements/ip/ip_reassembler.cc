@@ -8,8 +8,7 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kTimeout, kNoHeader, kBadFragment, kOverlap, kTooMany, kNoMemory, kNoBuffer };
-constexpr uint32_t kMore = 0x2000, kOffset = 0x1fff;
+constexpr uint32_t kMore = 0x2000, kOffsetMask = 0x1fff;
 
 class Locked {
  public:
@@ -155,7 +154,7 @@ void IPReassembler::take_in(Batch& batch, int i) {
   Packet* packet = batch.packet(i);
   const uint32_t l3 = batch.column(Column::l3)[i];
   const Ip4Header ip = ip4_header(packet, l3);
-  const uint32_t word = ntohs(load_u16(ip.at + 6)), from = (word & kOffset) * 8, bytes = ip.payload();
+  const uint32_t word = ntohs(load_u16(ip.at + 6)), from = (word & kOffsetMask) * 8, bytes = ip.payload();
   const bool last = (word & kMore) == 0;
   if (bytes == 0 || (!last && bytes % 8 != 0) || from + bytes > kMaxPacketBytes) return batch.drop(i, kBadFragment);
   const uint64_t addresses = uint64_t{ip.source()} << 32 | ip.destination();

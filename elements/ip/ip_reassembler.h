@@ -51,6 +51,8 @@ class IPReassembler : public Emitter {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
+  enum Reason : int { kTimeout, kNoHeader, kBadFragment, kOverlap, kTooMany, kNoMemory, kNoBuffer };
+
   static constexpr int kDatagrams = 256, kFragments = 64;
   struct Fragment {
     Packet* packet;

@@ -7,13 +7,12 @@
 
 #include "core/load.h"
 #include "elements/basic/packet_text.h"
+#include "elements/ip/transport.h"
 
 namespace heddle {
 namespace {
 
 using ByteSpan = std::span<const uint8_t>;
-
-constexpr int kIcmp = 1, kTcp = 6, kUdp = 17;
 
 uint16_t u16(ByteSpan bytes, size_t at) { return ntohs(load_u16(bytes.data() + at)); }
 uint32_t u32(ByteSpan bytes, size_t at) { return ntohl(load_u32(bytes.data() + at)); }

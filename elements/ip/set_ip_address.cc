@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "click/arguments.h"
+#include "elements/ip/address_annotation.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
@@ -18,12 +19,6 @@ bool parse(std::string_view text, AddressPlace& value) {
   return true;
 }
 std::string expectation(AddressPlace) { return "an integer from 0 to 16384, src or dst"; }
-
-namespace {
-struct AddressAnnotation {};
-bool parse(std::string_view text, AddressAnnotation&) { return text == "DST_IP" || text == "0"; }
-std::string expectation(AddressAnnotation) { return "DST_IP, the only annotation of four bytes that there is"; }
-}  // namespace
 
 void SetIPAddress::configure(click::Arguments& arguments) {
   click::Ipv4Address address;

@@ -7,7 +7,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kExpired, kNoHeader };
 constexpr int kHopLimit = 7;
 
 }  // namespace

@@ -31,6 +31,8 @@ class DecIP6HLIM : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kExpired, kNoHeader };
+
   std::atomic<bool> active_{true};
   PerThreadCounts expired_{counts};
 };

@@ -7,7 +7,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
 constexpr auto kL3 = static_cast<int>(Column::l3), kL4 = static_cast<int>(Column::l4);
 
 Frame valid(size_t payload = 20, const char* source = "2001:db8::1", const char* destination = "2001:db8::2") {

@@ -10,7 +10,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kNotSolicitation, kNotMine };
 constexpr Ip6 kAllNodes = {0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1};
 
 /** Of how many ones the mask consists, with nothing but zeros behind them; 0: it has others, or is no mask of 8 ones or

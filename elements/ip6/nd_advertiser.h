@@ -41,6 +41,8 @@ class IP6NDAdvertiser : public Element {
   void handlers(Handlers& list) override;
 
  private:
+  enum Reason : int { kNotSolicitation, kNotMine };
+
   struct Owned {
     Ip6 address;
     uint32_t length;

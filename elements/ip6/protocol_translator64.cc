@@ -12,7 +12,7 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kDone = -1, kBadHeader, kBadChecksum, kAddress, kNotTranslatable };
+enum Failure : int { kDone = -1, kBadHeader, kBadChecksum, kAddress, kNotTranslatable };
 constexpr uint32_t kIp4Bytes = 20, kIp6Bytes = 40;
 constexpr uint8_t kIcmp6 = 58, kFragment = 44;
 
@@ -20,7 +20,7 @@ uint32_t u16(const uint8_t* at) { return ntohs(load_u16(at)); }
 void put16(uint8_t* at, uint32_t value) { store_u16(at, htons(static_cast<uint16_t>(value))); }
 
 /** An IPv6 header with its extension headers, and what its IPv4 header will say. */
-struct Headers {
+struct FoundHeaders {
   uint32_t bytes = kIp6Bytes;  ///< all of them
   uint32_t payload = 0;        ///< behind them, as the header says
   uint8_t protocol = 0;
@@ -40,7 +40,7 @@ bool embedded(const uint8_t* address, uint32_t& ip4) {
 }
 
 /** Reads the headers at `at`, of which `room` bytes are there; kDone, or what is wrong. */
-int read(const uint8_t* at, uint32_t room, Headers& headers) {
+int read(const uint8_t* at, uint32_t room, FoundHeaders& headers) {
   if (room < kIp6Bytes || at[0] >> 4 != 6) return kBadHeader;
   const uint32_t end = kIp6Bytes + u16(at + 4);
   uint8_t next = at[6];
@@ -67,7 +67,8 @@ int read(const uint8_t* at, uint32_t room, Headers& headers) {
 }
 
 /** The IPv4 header at `to` for `headers`, which the first bytes of an IPv6 header belong to. `ip6` may overlap `to`. */
-void write_header(uint8_t* to, const uint8_t* ip6, const Headers& headers, uint32_t total, uint32_t identification) {
+void write_header(uint8_t* to, const uint8_t* ip6, const FoundHeaders& headers, uint32_t total,
+                  uint32_t identification) {
   const uint8_t traffic_class = static_cast<uint8_t>(u16(ip6) >> 4), hop_limit = ip6[7];
   const bool keep_whole = !headers.fragment && total > 1260;
   to[0] = 0x45, to[1] = traffic_class;
@@ -81,7 +82,7 @@ void write_header(uint8_t* to, const uint8_t* ip6, const Headers& headers, uint3
 }
 
 /** Corrects a checksum, which covers the addresses of `ip6`, for those of IPv4. */
-void change_addresses(uint8_t* checksum, const uint8_t* ip6, const Headers& headers) {
+void change_addresses(uint8_t* checksum, const uint8_t* ip6, const FoundHeaders& headers) {
   const uint64_t old = checksum_add(0, ip6 + 8, 32);
   const uint64_t now = checksum_add(checksum_add(0, reinterpret_cast<const uint8_t*>(&headers.source), 4),
                                     reinterpret_cast<const uint8_t*>(&headers.destination), 4);
@@ -90,7 +91,7 @@ void change_addresses(uint8_t* checksum, const uint8_t* ip6, const Headers& head
 }
 
 /** TCP and UDP: the checksum, if it is among the `room` bytes at `at`. */
-void change_transport(uint8_t* at, uint32_t room, const uint8_t* ip6, const Headers& headers) {
+void change_transport(uint8_t* at, uint32_t room, const uint8_t* ip6, const FoundHeaders& headers) {
   if (!headers.first()) return;
   if (headers.protocol == kTcp && room >= 18) change_addresses(at + 16, ip6, headers);
   if (headers.protocol != kUdp || room < 8 || load_u16(at + 6) == 0) return;
@@ -126,7 +127,7 @@ bool change_error(uint8_t* icmp) {
 
 /** The packet that an error is about, `room` bytes at `at`: changes it to IPv4, and gives by how much it is shorter. */
 int change_quoted(uint8_t* at, uint32_t room, uint32_t& shorter) {
-  Headers headers;
+  FoundHeaders headers;
   if (const int problem = read(at, room, headers); problem != kDone) return kNotTranslatable;
   std::array<uint8_t, kIp6Bytes> ip6;
   std::memcpy(ip6.data(), at, kIp6Bytes);
@@ -149,7 +150,7 @@ int change_quoted(uint8_t* at, uint32_t room, uint32_t& shorter) {
 }
 
 /** ICMPv6 to ICMP, a whole message; `shorter`: bytes that its end has moved. */
-int change_icmp(uint8_t* icmp, const uint8_t* ip6, const Headers& headers, uint32_t& shorter) {
+int change_icmp(uint8_t* icmp, const uint8_t* ip6, const FoundHeaders& headers, uint32_t& shorter) {
   const uint32_t bytes = headers.payload;
   if (headers.fragment && headers.offset != 0) return kNotTranslatable;  // but an atomic fragment is whole (RFC 6946)
   if (bytes < 8) return kBadHeader;
@@ -168,7 +169,7 @@ int change_icmp(uint8_t* icmp, const uint8_t* ip6, const Headers& headers, uint3
 
 int translate(Packet* packet, uint32_t identification, uint32_t& destination) {
   uint8_t* const at = data(packet);
-  Headers headers;
+  FoundHeaders headers;
   if (const int problem = read(at, length(packet), headers); problem != kDone) return problem;
   const uint32_t end = headers.bytes + headers.payload;
   if (end > length(packet)) return kBadHeader;

@@ -10,8 +10,6 @@
 namespace heddle {
 namespace {
 
-enum Reason : int { kNotError, kNoMapping, kNoHeader };
-
 /** The ones' complement sum of `bytes` bytes, folded, in network byte order's words. */
 uint16_t sum_of(const uint8_t* at, uint32_t bytes) {
   return static_cast<uint16_t>(~checksum_of(checksum_add(0, at, bytes)));

@@ -38,6 +38,8 @@ class ICMPRewriter : public Element {
   void run_cpu(Batch& batch) override;
 
  private:
+  enum Reason : int { kNotError, kNoMapping, kNoHeader };
+
   /** What has become of the quoted packet, seen from its sender; how the numbers of its TCP flow have moved, and
    *  whether it is a reply of that. False: none of the rewriters knows it. */
   bool find(const Ip4Header& quoted, nat::FlowKey& before, nat::FlowKey& original, nat::Shifts& shifts, bool& reply,

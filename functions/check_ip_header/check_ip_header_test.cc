@@ -8,8 +8,6 @@
 namespace heddle::test {
 namespace {
 
-const Backend& cpu() { return backends()[0]; }
-
 Frame valid(size_t payload = 20) { return ip_frame(ip(192, 0, 2, 1), ip(10, 0, 0, 7), payload); }
 
 // A header with `words` 32-bit words, options and all.

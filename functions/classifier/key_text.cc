@@ -99,7 +99,7 @@ std::string value_text(uint32_t field, uint32_t value) {
 }  // namespace
 
 std::vector<uint32_t> parse_key(std::string_view text, const Layout& layout) {
-  const auto words = words_of(text);
+  const auto words = heddle::words_of(text);
   if (words.size() < kFields) throw Error(kExpected);
   Values values(layout);
   for (const Field field : {kSource, kDestination}) read_address(words[field], field, values);

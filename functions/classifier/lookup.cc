@@ -13,8 +13,8 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr int kGroup = 64;
-using Ranges = uint32_t[kMostDimensions][kGroup];
+constexpr int kKeysAtOnce = 64;
+using Ranges = uint32_t[kMostDimensions][kKeysAtOnce];
 
 /** A search of `n` values in a dimension: ranges[i] is the one that values[i] lies in. */
 using Search = void (*)(const Image&, const Dimension&, const uint32_t* values, uint32_t* ranges, int n);
@@ -176,12 +176,12 @@ void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* 
                  int n) {
   constexpr uint32_t kCached = 32;  // words of a vector, up to which all vectors mostly lie in a cache
   Ranges ranges;
-  for (int base = 0; base < n; base += kGroup) {
-    const int count = std::min(kGroup, n - base);
+  for (int base = 0; base < n; base += kKeysAtOnce) {
+    const int count = std::min(kKeysAtOnce, n - base);
     for (uint32_t d = 0; d < image.dimension_count; ++d) {
       const Dimension& dimension = image.dimensions[d];
       const uint32_t* values = keys[dimension.value] + first + base;
-      uint32_t parts[kGroup];
+      uint32_t parts[kKeysAtOnce];
       if (d >= kFields) {
         for (int i = 0; i < count; ++i) parts[i] = values[i] >> dimension.shift & dimension.mask;
         values = parts;
@@ -200,9 +200,9 @@ void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* 
 
 void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes,
                          int n) {
-  uint32_t places[kGroup];
-  for (int base = 0; base < n; base += kGroup) {
-    const int count = std::min(kGroup, n - base);
+  uint32_t places[kKeysAtOnce];
+  for (int base = 0; base < n; base += kKeysAtOnce) {
+    const int count = std::min(kKeysAtOnce, n - base);
     lookup_bulk(image, when, keys, base, places, count);
     for (int i = 0; i < count; ++i) outcomes[base + i] = image.outcome(places[i]);
   }

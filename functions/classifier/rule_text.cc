@@ -297,7 +297,7 @@ std::optional<std::vector<Condition>> parse_prefix6(std::string_view text, Field
 }
 
 std::string parse_rule(std::string_view text, const Actions& actions, Rule& rule) {
-  std::vector<std::string_view> words = words_of(text, kMaxWords + 1);
+  std::vector<std::string_view> words = heddle::words_of(text, kMaxWords + 1);
   if (words.empty() || !words[0].starts_with('@')) return kForm;
   if (words.size() < 9) return what_is_missing(words);
   if (words.size() > kMaxWords) return format("it has more than %zu words", kMaxWords);

@@ -13,10 +13,10 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr int kGroup = 32;
+constexpr int kWalksAtOnce = 32;
 
 /** Which child of `node` has the value. */
-using Choose = uint32_t (*)(const TreeNode& node, uint32_t value);
+using ChooseChild = uint32_t (*)(const TreeNode& node, uint32_t value);
 
 uint32_t choose_portable(const TreeNode& node, uint32_t value) {
   uint32_t smaller = 0;
@@ -43,7 +43,7 @@ constexpr uint32_t kLimits = (1u << (TreeNode::kWays - 1)) - 1;  // those words 
 }
 #endif
 
-Choose best_choose() {
+ChooseChild best_choose() {
 #ifdef __x86_64__
   __builtin_cpu_init();
   if (__builtin_cpu_supports("avx512f")) return choose_avx512;
@@ -51,7 +51,7 @@ Choose best_choose() {
 #endif
   return choose_portable;
 }
-const Choose choose = best_choose();
+const ChooseChild choose = best_choose();
 
 Outcome first_of(const Image& image, const Moment& when, const TreeNode& leaf, const uint32_t* const* keys, int i) {
   const auto* place = image.at<uint32_t>(image.leaves) + leaf.first;
@@ -67,10 +67,10 @@ void classify_by_tree(const Image& image, const Moment& when, const uint32_t* co
   const auto* nodes = image.at<TreeNode>(image.nodes);
   const auto* leaves = image.at<uint32_t>(image.leaves);
   const auto* rules = image.at<PlainRule>(image.tree_rules);
-  const TreeNode* at[kGroup];
-  int moving[kGroup];
-  for (int base = 0; base < n; base += kGroup) {
-    const int count = std::min(kGroup, n - base);
+  const TreeNode* at[kWalksAtOnce];
+  int moving[kWalksAtOnce];
+  for (int base = 0; base < n; base += kWalksAtOnce) {
+    const int count = std::min(kWalksAtOnce, n - base);
     int left = 0;
     for (int i = 0; i < count; ++i) at[i] = nodes, moving[left++] = i;
     while (left > 0) {

@@ -11,14 +11,14 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr int kGroup = 64;
+constexpr int kGroupSize = 64;
 
 /** A group of keys, and what has been found of each so far. Keys behind the last one count as found. */
-struct alignas(64) Group {
-  uint64_t addresses[kGroup], rest[kGroup];  // Words
-  uint32_t best[kGroup];                     // number; 0 is never bettered
-  uint32_t ids[kGroup];
-  TupleEntry keys[kGroup];  // `low`: the fields and the version
+struct alignas(64) TupleGroup {
+  uint64_t addresses[kGroupSize], rest[kGroupSize];  // Words
+  uint32_t best[kGroupSize];                         // number; 0 is never bettered
+  uint32_t ids[kGroupSize];
+  TupleEntry keys[kGroupSize];  // `low`: the fields and the version
   // Conditions on further places: by rule; values of key i, [place][first + i].
   const TupleCheck* checks;  // null: there are none
   const uint32_t* const* values;
@@ -26,7 +26,7 @@ struct alignas(64) Group {
 };
 
 /** Whether all conditions of the rule hold for key i. */
-bool holds(const Group& group, uint32_t i, uint32_t id) {
+bool holds(const TupleGroup& group, uint32_t i, uint32_t id) {
   const TupleCheck* checks = group.checks + size_t{id} * static_cast<size_t>(group.places);
   bool all = true;
   for (int p = 0; p < group.places; ++p)
@@ -39,7 +39,7 @@ struct Candidates {
   int count = 0;
   struct {
     uint32_t key, first;  // id + 1
-  } list[kGroup];
+  } list[kGroupSize];
   void add(const TupleEntry* entries, int key, uint32_t first) {
     __builtin_prefetch(&entries[first - 1]);
     list[count++] = {static_cast<uint32_t>(key), first};
@@ -55,11 +55,12 @@ bool matches_portable(const TupleEntry& key, const TupleEntry& rule) {
 }
 
 /** Finds the chains of `way` in which keys may have better rules; false if no key can have one in it. */
-bool find_chains_portable(const Group& group, const TupleWay& way, const TupleEntry* entries, Candidates& candidates) {
-  uint64_t hashes[kGroup];
-  uint8_t open[kGroup];
+bool find_chains_portable(const TupleGroup& group, const TupleWay& way, const TupleEntry* entries,
+                          Candidates& candidates) {
+  uint64_t hashes[kGroupSize];
+  uint8_t open[kGroupSize];
   int count = 0;
-  for (int i = 0; i < kGroup; ++i) {
+  for (int i = 0; i < kGroupSize; ++i) {
     open[count] = static_cast<uint8_t>(i);
     count += group.best[i] > way.best ? 1 : 0;
   }
@@ -75,7 +76,7 @@ bool find_chains_portable(const Group& group, const TupleWay& way, const TupleEn
 }
 
 template <bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
-[[gnu::always_inline]] inline void follow(Group& group, const TupleWay& way, const TupleEntry* entries,
+[[gnu::always_inline]] inline void follow(TupleGroup& group, const TupleWay& way, const TupleEntry* entries,
                                           const Candidates& candidates) {
   for (int c = 0; c < candidates.count; ++c) {
     const auto [i, first] = candidates.list[c];
@@ -93,9 +94,9 @@ template <bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
 }
 
 /** Goes through the tables; chains are followed when those of the next table have been found. */
-template <bool (*find_chains)(const Group&, const TupleWay&, const TupleEntry*, Candidates&),
+template <bool (*find_chains)(const TupleGroup&, const TupleWay&, const TupleEntry*, Candidates&),
           bool (*matches)(const TupleEntry& key, const TupleEntry& rule)>
-[[gnu::always_inline]] inline void search_all(Group& group, const std::vector<TupleWay>& ways,
+[[gnu::always_inline]] inline void search_all(TupleGroup& group, const std::vector<TupleWay>& ways,
                                               const TupleEntry* entries) {
   Candidates candidates[2];
   for (size_t w = 0; w < ways.size(); ++w) {
@@ -107,7 +108,7 @@ template <bool (*find_chains)(const Group&, const TupleWay&, const TupleEntry*, 
   if (!ways.empty()) follow<matches>(group, ways.back(), entries, candidates[(ways.size() - 1) % 2]);
 }
 
-void search_portable(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
+void search_portable(TupleGroup& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
   search_all<find_chains_portable, matches_portable>(group, ways, entries);
 }
 
@@ -127,14 +128,15 @@ void search_portable(Group& group, const std::vector<TupleWay>& ways, const Tupl
   return (~_mm256_movemask_ps(_mm256_castsi256_ps(within)) & ((2 << kVersion) - 1)) == 0;
 }
 
-[[gnu::target("avx2")]] void search_avx2(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
+[[gnu::target("avx2")]] void search_avx2(TupleGroup& group, const std::vector<TupleWay>& ways,
+                                         const TupleEntry* entries) {
   search_all<find_chains_portable, matches_avx2>(group, ways, entries);
 }
 
 #define HEDDLE_AVX512 [[gnu::target("avx2,avx512f,avx512dq")]]
 
 /** Eight keys at a time, with the arithmetic of hash_of() and filter_bit(). */
-HEDDLE_AVX512 inline bool find_chains_avx512(const Group& group, const TupleWay& way, const TupleEntry* entries,
+HEDDLE_AVX512 inline bool find_chains_avx512(const TupleGroup& group, const TupleWay& way, const TupleEntry* entries,
                                              Candidates& candidates) {
   const auto word = [](uint64_t value) { return static_cast<long long>(value); };
   const __m512i mask_addresses = _mm512_set1_epi64(word(way.mask.addresses)),
@@ -144,9 +146,9 @@ HEDDLE_AVX512 inline bool find_chains_avx512(const Group& group, const TupleWay&
                               _mm512_set1_epi64(word(kFactors[2]))};
   uint64_t open = 0;
   const __m512i best = _mm512_set1_epi32(static_cast<int>(way.best));
-  for (int i = 0; i < kGroup; i += 16)
+  for (int i = 0; i < kGroupSize; i += 16)
     open |= uint64_t{_mm512_cmpgt_epu32_mask(_mm512_load_si512(group.best + i), best)} << i;
-  for (int i = 0; i < kGroup; i += 8) {
+  for (int i = 0; i < kGroupSize; i += 8) {
     const auto wanted = static_cast<__mmask8>(open >> i);
     if (wanted == 0) continue;
     const __m512i addresses = _mm512_and_si512(_mm512_load_si512(group.addresses + i), mask_addresses),
@@ -168,20 +170,20 @@ HEDDLE_AVX512 inline bool find_chains_avx512(const Group& group, const TupleWay&
   return open != 0;
 }
 
-HEDDLE_AVX512 void search_avx512(Group& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
+HEDDLE_AVX512 void search_avx512(TupleGroup& group, const std::vector<TupleWay>& ways, const TupleEntry* entries) {
   search_all<find_chains_avx512, matches_avx2>(group, ways, entries);
 }
 #endif
 
-using Search = void (*)(Group&, const std::vector<TupleWay>&, const TupleEntry*);
-Search best_search() {
+using SearchTuples = void (*)(TupleGroup&, const std::vector<TupleWay>&, const TupleEntry*);
+SearchTuples best_search() {
 #ifdef HEDDLE_AVX2
   if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return search_avx512;
   if (__builtin_cpu_supports("avx2")) return search_avx2;
 #endif
   return search_portable;
 }
-const Search search = best_search();
+const SearchTuples search = best_search();
 
 }  // namespace
 
@@ -189,12 +191,12 @@ void TupleEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n
   const uint32_t version = version_.load(std::memory_order_acquire);
   const Ways& ways = *ways_.load(std::memory_order_acquire);  // after the version: they have all rules of it
   const auto* entries = reinterpret_cast<const TupleEntry*>(entries_.get());
-  Group group;
+  TupleGroup group;
   group.checks = reinterpret_cast<const TupleCheck*>(checks_.get());
   group.values = keys + kFields;
   group.places = static_cast<int>(limits_.layout.size());
-  for (int base = 0; base < n; base += kGroup) {
-    const int count = std::min(kGroup, n - base);
+  for (int base = 0; base < n; base += kGroupSize) {
+    const int count = std::min(kGroupSize, n - base);
     group.first = base;
     for (int i = 0; i < count; ++i) {
       const int k = base + i;
@@ -204,7 +206,7 @@ void TupleEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n
       group.keys[i].low[kVersion] = version;
       group.best[i] = kNoRule, group.ids[i] = kNoId;
     }
-    for (int i = count; i < kGroup; ++i) group.best[i] = 0;
+    for (int i = count; i < kGroupSize; ++i) group.best[i] = 0;
     search(group, ways, entries);
     for (int i = 0; i < count; ++i)
       outcomes[base + i] = {group.best[i], group.ids[i],

@@ -9,7 +9,6 @@
 namespace heddle {
 
 namespace {
-enum Reason : int { kNoPort, kNoFlowThere, kNotTranslated };
 constexpr uint32_t kSourceAt = 12, kDestinationAt = 16;
 }  // namespace
 

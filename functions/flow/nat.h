@@ -48,6 +48,8 @@ class NAT : public FlowElement, private flow::Watcher {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"ports", used()}}; }
 
  private:
+  enum Reason : int { kNoPort, kNoFlowThere, kNotTranslated };
+
   /** Public ports of a thread, for TCP and UDP apart. */
   struct Ports {
     /** What a port stands for; inner 0: it is free. Host byte order. */

@@ -9,15 +9,15 @@ namespace {
 
 /** The image and, by entry that names no node, the length of the prefix that owns it (0: the default route, or
  *  none). */
-struct Memory {
+struct RadixMemory {
   RadixImage image;
   uint8_t root_owner[1 << kRootBits];
   uint8_t owner[kNodes][kNodeEntries];
   uint8_t uses[kNodes];  ///< routes that end in the node, and nodes below it: at most 30 + 16
 };
 
-Memory& memory_of(std::byte* memory) { return *reinterpret_cast<Memory*>(memory); }
-const Memory& memory_of(const std::byte* memory) { return *reinterpret_cast<const Memory*>(memory); }
+RadixMemory& radix_memory_of(std::byte* memory) { return *reinterpret_cast<RadixMemory*>(memory); }
+const RadixMemory& radix_memory_of(const std::byte* memory) { return *reinterpret_cast<const RadixMemory*>(memory); }
 
 /** Bits of an address that are used up at depth 0 (the root), 1, ... 4. */
 constexpr uint32_t bits_at(uint32_t depth) { return kRootBits + kNodeBits * depth; }
@@ -40,17 +40,17 @@ struct RadixTable::Entries {
   uint8_t* owner;
 };
 
-RadixTable::RadixTable() : RouteTable(sizeof(RadixImage), sizeof(Memory), kNodes, "nodes of 16 entries") {}
+RadixTable::RadixTable() : RouteTable(sizeof(RadixImage), sizeof(RadixMemory), kNodes, "nodes of 16 entries") {}
 
-const RadixImage& RadixTable::image() const { return memory_of(memory()).image; }
+const RadixImage& RadixTable::image() const { return radix_memory_of(memory()).image; }
 
 RadixTable::Entries RadixTable::root() {
-  Memory& at = memory_of(memory());
+  RadixMemory& at = radix_memory_of(memory());
   return {at.image.root, at.root_owner};
 }
 
 RadixTable::Entries RadixTable::entries_of(uint32_t node) {
-  Memory& at = memory_of(memory());
+  RadixMemory& at = radix_memory_of(memory());
   return {at.image.nodes[node], at.owner[node]};
 }
 
@@ -76,7 +76,7 @@ uint32_t RadixTable::open_node(const Entries& parent, uint32_t slot) {
   const Entries mine = entries_of(node);
   for (uint32_t i = 0; i < kNodeEntries; ++i) __atomic_store_n(&mine.entry[i], parent.entry[slot], __ATOMIC_RELAXED);
   std::fill_n(mine.owner, size_t{kNodeEntries}, parent.owner[slot]);
-  memory_of(memory()).uses[node] = 0;
+  radix_memory_of(memory()).uses[node] = 0;
   Run run;
   changed(run, mine.entry, kNodeEntries * sizeof *mine.entry);
   report(run);
@@ -86,7 +86,7 @@ uint32_t RadixTable::open_node(const Entries& parent, uint32_t slot) {
 }
 
 void RadixTable::set_entries(const Route& route, uint16_t hop, bool is_new) {
-  uint8_t* uses = memory_of(memory()).uses;
+  uint8_t* uses = radix_memory_of(memory()).uses;
   Entries entries = root();
   uint32_t node = 0;
   const uint32_t last = depth_of(route.length);
@@ -109,7 +109,7 @@ void RadixTable::set_entries(const Route& route, uint16_t hop, bool is_new) {
 }
 
 void RadixTable::clear_entries(uint32_t address, uint32_t length, uint16_t cover, uint8_t cover_length) {
-  uint8_t* uses = memory_of(memory()).uses;
+  uint8_t* uses = radix_memory_of(memory()).uses;
   uint32_t nodes[kDepths] = {};  // on the way, from depth 1
   Entries levels[kDepths] = {root()};
   const uint32_t last = depth_of(length);

@@ -148,6 +148,4 @@ inline std::string decap_chain(const KeyFile& keys, const std::string& offset = 
          (apart ? " -> r :: IPsecReplay(it)" : "") + " -> sink :: TestSink(READS \"sa\");";
 }
 
-inline const Backend& cpu() { return backends()[0]; }
-
 }  // namespace heddle::test::esp

@@ -20,8 +20,6 @@ using namespace switching;
 
 HEDDLE_ON_EVERY_BACKEND(L2SwitchTest);
 
-const Backend& cpu() { return backends()[0]; }
-
 void expect_switched(const Result& result, const std::vector<Frame>& frames, Oracle oracle) {
   std::vector<Bytes> wanted[4];
   uint64_t dropped[3] = {};

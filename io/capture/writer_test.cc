@@ -9,7 +9,7 @@
 namespace heddle::capture {
 namespace {
 
-std::string error_of(const std::string& path, const Writer::Options& options = {}) {
+std::string write_error(const std::string& path, const Writer::Options& options = {}) {
   try {
     Writer writer(path, options);
   } catch (const Error& error) {
@@ -188,12 +188,12 @@ TEST(Writer, LosesPacketsAfterClose) {
 TEST(Writer, RefusesWithARemedy) {
   const Folder folder;
   EXPECT_EQ(
-      error_of(folder / "missing/capture"),
+      write_error(folder / "missing/capture"),
       "cannot write '" + (folder / "missing/capture") +
           "': No such file or directory; name a file in a directory that you may write to, or - for standard output");
-  EXPECT_NE(error_of(folder / "").find("Is a directory"), std::string::npos);
-  EXPECT_NE(error_of(folder / "capture", {.link_type = 65536}).find("link type 65536"), std::string::npos);
-  EXPECT_NE(error_of(folder / "capture", {.snap_length = 1u << 29}).find("exceeds 268435456"), std::string::npos);
+  EXPECT_NE(write_error(folder / "").find("Is a directory"), std::string::npos);
+  EXPECT_NE(write_error(folder / "capture", {.link_type = 65536}).find("link type 65536"), std::string::npos);
+  EXPECT_NE(write_error(folder / "capture", {.snap_length = 1u << 29}).find("exceeds 268435456"), std::string::npos);
 }
 
 TEST(Writer, DoesNotOverwriteWhatIsBeingRead) {
@@ -202,23 +202,24 @@ TEST(Writer, DoesNotOverwriteWhatIsBeingRead) {
   Writer(path, {}).close();
   {
     const Reader reader(path);
-    EXPECT_EQ(error_of(path), "cannot write '" + path + "': it is being read or written; name another file");
+    EXPECT_EQ(write_error(path), "cannot write '" + path + "': it is being read or written; name another file");
   }
   {
     const Writer writer(path, {});
-    EXPECT_EQ(error_of(path), "cannot write '" + path + "': it is being written by another writer; name another file");
+    EXPECT_EQ(write_error(path),
+              "cannot write '" + path + "': it is being written by another writer; name another file");
   }
-  EXPECT_EQ(error_of(path), "");
+  EXPECT_EQ(write_error(path), "");
 }
 
 TEST(Writer, HasStandardOutputAlone) {
   const Folder folder;
   {
     const Output first("-", "'first'");
-    EXPECT_EQ(error_of("-"), "cannot write standard output: it is being written by 'first'; name another file");
+    EXPECT_EQ(write_error("-"), "cannot write standard output: it is being written by 'first'; name another file");
   }
   const Writer null("/dev/null", {});
-  EXPECT_EQ(error_of("/dev/null"), "");
+  EXPECT_EQ(write_error("/dev/null"), "");
 }
 
 }  // namespace

@@ -13,16 +13,16 @@
 namespace heddle::bench {
 namespace {
 
-using Words = std::vector<std::string_view>;
+using Fields = std::vector<std::string_view>;
 
 /** Reads one section after the other. */
 class Parser {
  public:
   Parser(const std::string& name, std::string_view text) : reader_(name, text) {
-    sections_["scale"] = [this](const Words& words) { result_.scale = number<size_t>(words, 0, "number of filters"); };
-    sections_["prots"] = [this](const Words& words) { read_protocol(words); };
-    sections_["flags"] = [this](const Words& words) { read_flags(words); };
-    sections_["extra"] = [this](const Words& words) {
+    sections_["scale"] = [this](const Fields& words) { result_.scale = number<size_t>(words, 0, "number of filters"); };
+    sections_["prots"] = [this](const Fields& words) { read_protocol(words); };
+    sections_["flags"] = [this](const Fields& words) { read_flags(words); };
+    sections_["extra"] = [this](const Fields& words) {
       if (number<size_t>(words, 0, "number of extra fields") != 0)
         reader_.fail("extra fields are not supported; 0 would be right");
     };
@@ -30,29 +30,29 @@ class Parser {
                                         {"spem", &result_.source_exact},
                                         {"dpar", &result_.destination_ranges},
                                         {"dpem", &result_.destination_exact}})
-      sections_[section] = [this, list = list](const Words& words) { read_ports(words, *list); };
+      sections_[section] = [this, list = list](const Fields& words) { read_ports(words, *list); };
     for (size_t i = 0; i < kPortPairs; ++i)
-      sections_[name_of(kPortPairOrder[i])] = [this, i](const Words& words) {
+      sections_[name_of(kPortPairOrder[i])] = [this, i](const Fields& words) {
         read_lengths(words, result_.lengths[i]);
       };
     for (const auto& [side, shape] : {std::pair("s", &result_.source), {"d", &result_.destination}}) {
-      sections_[side + std::string("nest")] = [this, shape = shape](const Words& words) {
+      sections_[side + std::string("nest")] = [this, shape = shape](const Fields& words) {
         shape->nesting = number<int>(words, 0, "nesting threshold", 1, 33);
       };
-      sections_[side + std::string("skew")] = [this, shape = shape](const Words& words) {
+      sections_[side + std::string("skew")] = [this, shape = shape](const Fields& words) {
         shape->levels[number<size_t>(words, 0, "level", 0, 32)] = {share(words, 1), share(words, 2), share(words, 3)};
       };
     }
-    sections_["pcorr"] = [this](const Words& words) {
+    sections_["pcorr"] = [this](const Fields& words) {
       result_.correlation[number<size_t>(words, 0, "level", 1, 32)] = share(words, 1);
     };
   }
 
   FilterParameters read() {
-    const std::function<void(const Words&)>* section = nullptr;
+    const std::function<void(const Fields&)>* section = nullptr;
     bool inside = false;
     for (std::string_view line; reader_.next(line);) {
-      const Words words = words_of(line, ",");
+      const Fields words = words_of(line, ",");
       if (words.empty()) continue;
       if (words[0] == "#") {
         inside = false;
@@ -73,12 +73,12 @@ class Parser {
   }
 
  private:
-  std::string_view word(const Words& words, size_t at, const char* what) const {
+  std::string_view word(const Fields& words, size_t at, const char* what) const {
     if (at >= words.size()) reader_.fail(std::string("the line ends where a ") + what + " was expected");
     return words[at];
   }
   template <class T>
-  T number(const Words& words, size_t at, const char* what, T least = 0, T most = T(1) << 30) const {
+  T number(const Fields& words, size_t at, const char* what, T least = 0, T most = T(1) << 30) const {
     T value{};
     const std::string_view text = word(words, at, what);
     if (!parse_number(text, value) || value < least || value > most)
@@ -86,15 +86,15 @@ class Parser {
     return value;
   }
   // A few ten-thousandths more than 1: files round.
-  double share(const Words& words, size_t at) const { return number<double>(words, at, "share of 0 to 1", 0, 1.001); }
+  double share(const Fields& words, size_t at) const { return number<double>(words, at, "share of 0 to 1", 0, 1.001); }
 
-  void read_protocol(const Words& words) {
+  void read_protocol(const Fields& words) {
     FilterParameters::Protocol protocol{number<int>(words, 0, "protocol number", 0, 255), share(words, 1), {}};
     for (size_t i = 0; i < kPortPairs; ++i) protocol.port_pairs[i] = share(words, 2 + i);
     result_.protocols.push_back(protocol);
   }
 
-  void read_flags(const Words& words) {
+  void read_flags(const Fields& words) {
     auto& list = result_.flags[number<int>(words, 0, "protocol number", 0, 255)];
     for (size_t i = 1; i < words.size(); i += 2) {
       FilterParameters::Flags flags{};
@@ -108,7 +108,7 @@ class Parser {
     }
   }
 
-  void read_ports(const Words& words, std::vector<FilterParameters::Ports>& list) {
+  void read_ports(const Fields& words, std::vector<FilterParameters::Ports>& list) {
     FilterParameters::Ports ports{share(words, 0), {}};
     const std::string_view range = word(words, 1, "port range");
     const size_t colon = range.find(':');
@@ -118,7 +118,7 @@ class Parser {
     list.push_back(ports);
   }
 
-  void read_lengths(const Words& words, FilterParameters::Lengths& lengths) {
+  void read_lengths(const Fields& words, FilterParameters::Lengths& lengths) {
     const auto total = number<size_t>(words, 0, "total prefix length", 0, 64);
     lengths.total[total] = share(words, 1);
     if (words.size() < 4) reader_.fail("a total prefix length without a source prefix length");
@@ -156,7 +156,7 @@ class Parser {
   }
 
   LineReader reader_;
-  std::map<std::string, std::function<void(const Words&)>, std::less<>> sections_;
+  std::map<std::string, std::function<void(const Fields&)>, std::less<>> sections_;
   std::set<std::string> seen_;
   FilterParameters result_;
 };

@@ -26,8 +26,8 @@ class Cumulative {
  private:
   std::vector<double> sums_;
 };
-constexpr auto kProbability = [](const auto& one) { return one.probability; };
-constexpr auto kItself = [](double share) { return share; };
+constexpr auto kItsProbability = [](const auto& one) { return one.probability; };
+constexpr auto kItsValue = [](double share) { return share; };
 
 // ClassBench's bias: 0 to 1, smaller than `share` for a positive scope, which picks the less specific.
 double scoped(double share, double scope) { return share * (1 - scope * (1 - share)); }
@@ -38,22 +38,22 @@ class Maker {
       : parameters_(parameters),
         options_(options),
         random_(options.seed),
-        protocols_(parameters.protocols, kProbability),
-        source_ranges_(parameters.source_ranges, kProbability),
-        source_exact_(parameters.source_exact, kProbability),
-        destination_ranges_(parameters.destination_ranges, kProbability),
-        destination_exact_(parameters.destination_exact, kProbability) {
+        protocols_(parameters.protocols, kItsProbability),
+        source_ranges_(parameters.source_ranges, kItsProbability),
+        source_exact_(parameters.source_exact, kItsProbability),
+        destination_ranges_(parameters.destination_ranges, kItsProbability),
+        destination_exact_(parameters.destination_exact, kItsProbability) {
     for (const auto& protocol : parameters.protocols) {
-      port_pairs_.emplace_back(protocol.port_pairs, kItself);
+      port_pairs_.emplace_back(protocol.port_pairs, kItsValue);
       const auto flags = parameters.flags.find(protocol.number);
       flags_.emplace_back(flags == parameters.flags.end() ? std::vector<FilterParameters::Flags>() : flags->second,
-                          kProbability);
+                          kItsProbability);
     }
     for (const auto& plain : parameters.lengths) {
       const auto lengths = smoothed(plain, options.smoothness);
-      totals_.emplace_back(lengths.total, kItself);
+      totals_.emplace_back(lengths.total, kItsValue);
       auto& sources = sources_.emplace_back();
-      for (const auto& source : lengths.source) sources.emplace_back(source, kItself);
+      for (const auto& source : lengths.source) sources.emplace_back(source, kItsValue);
     }
   }
 

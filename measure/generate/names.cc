@@ -62,9 +62,9 @@ class Vocabulary {
   std::vector<std::string> words_;
 };
 
-class Maker {
+class NameMaker {
  public:
-  Maker(size_t count, uint64_t seed)
+  NameMaker(size_t count, uint64_t seed)
       : random_(seed),
         top_(by_weight(kTopLevel)),
         extensions_(by_weight(kExtensions)),
@@ -117,7 +117,7 @@ class Maker {
 
 std::vector<std::string> generate_names(size_t count, NameForm form, uint64_t seed) {
   constexpr int kTries = 20;
-  Maker maker(count, seed);
+  NameMaker maker(count, seed);
   std::unordered_set<std::string> seen;
   std::vector<std::string> names;
   names.reserve(count);

@@ -46,9 +46,9 @@ const std::vector<double> kStartWeights = {663, 107, 83, 73, 45, 13, 9};
 
 bool printable(unsigned char byte) { return 32 <= byte && byte < 127; }
 
-class Maker {
+class PatternMaker {
  public:
-  explicit Maker(uint64_t seed) : random_(seed) {}
+  explicit PatternMaker(uint64_t seed) : random_(seed) {}
 
   Pattern pattern(const std::vector<Pattern>& earlier) {
     const size_t length = this->length();
@@ -143,7 +143,7 @@ bool plain(unsigned char byte) {
 }  // namespace
 
 std::vector<Pattern> generate_patterns(size_t count, uint64_t seed) {
-  Maker maker(seed);
+  PatternMaker maker(seed);
   std::unordered_set<std::string> seen;
   std::vector<Pattern> patterns;
   patterns.reserve(count);

@@ -190,11 +190,11 @@ class TestSink : public Element {
     uint64_t bytes = 0;
     for (int i = 0; i < batch.size(); ++i) {
       const Packet* packet = batch.packet(i);
-      bytes += length(packet);
+      bytes += heddle::length(packet);
       Mark mark{};
       const bool marked = get_mark(packet, mark);
       if (marked) check_surroundings(packet, mark);
-      Received received{{data(packet), data(packet) + length(packet)}, {}, marked ? mark.serial : -1, 0, 0};
+      Received received{{data(packet), data(packet) + heddle::length(packet)}, {}, marked ? mark.serial : -1, 0, 0};
       const uint32_t start = marked && !RTE_MBUF_HAS_EXTBUF(packet) ? mark.from : packet->data_off;
       each_column(reads_, [&](Column which) {
         const uint64_t counted = value(batch, which, i) - origin(which, start);
@@ -226,7 +226,8 @@ class TestSink : public Element {
     const auto* buffer = static_cast<const uint8_t*>(
         landed ? rte_mbuf_buf_addr(const_cast<Packet*>(packet), packet->pool) : packet->buf_addr);
     const uint32_t buffer_bytes = rte_pktmbuf_data_room_size(packet->pool);
-    const uint32_t begins = landed ? mark.from : packet->data_off, bytes = landed ? mark.length : length(packet);
+    const uint32_t begins = landed ? mark.from : packet->data_off,
+                   bytes = landed ? mark.length : heddle::length(packet);
     // What has been put before and behind it is the packet's, too.
     const uint32_t start = std::min(mark.from, begins);
     const uint32_t before = start - std::min(start, lab_->options.scratch);

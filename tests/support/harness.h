@@ -39,6 +39,7 @@ void PrintTo(const Backend& backend, std::ostream* out);
  *  turn with the CPU. With HEDDLE_REQUIRE_GPU=1 the GPU is always among them, so that its absence fails; with
  *  HEDDLE_WORKERS=1 a thread more drives it for the others. */
 const std::vector<Backend>& backends();
+inline const Backend& cpu() { return backends()[0]; }
 /** Those of a GPU alone. */
 std::vector<Backend> gpu_backends();
 /** Those that stay on one processor. */
