@@ -52,6 +52,33 @@ def test_tracepath_finds_the_path_mtu(heddle):
         finish(running)
 
 
+# Sends datagrams that must not be fragmented until the kernel knows a smaller MTU of the path.
+MTU_BY_UDP = """
+import socket, sys, time
+IP_MTU_DISCOVER, IP_PMTUDISC_DO, IP_MTU = 10, 2, 14
+s = socket.socket(type=socket.SOCK_DGRAM)
+s.setsockopt(socket.IPPROTO_IP, IP_MTU_DISCOVER, IP_PMTUDISC_DO)
+s.connect((sys.argv[1], 9))
+while (mtu := s.getsockopt(socket.IPPROTO_IP, IP_MTU)) == 1500:
+    s.send(bytes(1400))
+    time.sleep(0.01)
+print(mtu)
+"""
+
+
+def test_path_mtu_through_nat(heddle):
+    """A router behind the translator has a link with a smaller MTU; its messages reach the host inside."""
+    with nat(heddle) as (left, right, running):
+        right.call("ip", "link", "add", "far0", "mtu", 1000, "type", "veth", "peer", "name", "far1", "mtu", 1000)
+        for far in ("far0", "far1"):
+            right.call("ip", "link", "set", far, "up")
+        right.call("ip", "address", "add", "10.9.0.1/24", "dev", "far0")
+        right.call("sysctl", "-qw", "net.ipv4.ip_forward=1")
+        right.call("sysctl", "-qw", f"net.ipv4.conf.{right.device}.proxy_arp=1")  # the translator has no routes
+        assert left.call("/usr/bin/python3", "-c", MTU_BY_UDP, "10.9.0.2", timeout=60).strip() == "1000"
+        finish(running)
+
+
 def check_iperf3(client, server, both_ways):
     size = 2 << 20
     for options in ([], ["-R"]) if both_ways else ([],):
