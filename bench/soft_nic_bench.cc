@@ -18,9 +18,9 @@ namespace {
 
 constexpr double kSeconds = 0.5;
 constexpr int kRounds = 5;
-constexpr uint32_t kLeast = 60, kMost = 1514, kFrames = 500'000;
+constexpr uint32_t kMin = 60, kMax = 1514, kFrames = 500'000;
 
-uint32_t length_of(uint32_t number) { return kLeast + number * 2654435761u % (kMost - kLeast + 1); }
+uint32_t length_of(uint32_t number) { return kMin + number * 2654435761u % (kMax - kMin + 1); }
 
 void fill(uint8_t* frame, uint32_t number) {
   uint64_t state = number * 0x9e3779b97f4a7c15ull + 1;
@@ -30,7 +30,7 @@ void fill(uint8_t* frame, uint32_t number) {
 }
 
 void check_frame(const Packet* packet, uint32_t number) {
-  uint8_t wanted[kMost + 8];
+  uint8_t wanted[kMax + 8];
   fill(wanted, number);
   std::swap_ranges(wanted, wanted + 6, wanted + 6);
   if (length(packet) != length_of(number) || std::memcmp(data(packet), wanted, length(packet)) != 0)

@@ -11,7 +11,7 @@ namespace heddle::gpu {
  *  interval took longer than the one before. If no tile had to wait, the limit is higher than all that is under way,
  *  and comes down. */
 struct LimitSearch {
-  static constexpr uint64_t kLeast = 512 << 10, kMost = 16 << 20, kStep = 8;
+  static constexpr uint64_t kMin = 512 << 10, kMax = 16 << 20, kStep = 8;
 
   uint64_t limit = 3 << 20;  ///< bytes
   uint64_t began_ns = 0;     ///< when this interval did
@@ -25,7 +25,7 @@ struct LimitSearch {
     if (!fixed) {
       up = waited && (took > took_ns ? !up : up);
       const uint64_t step = limit / kStep, next = up ? limit + step : limit - step;
-      limit = next < kLeast ? kLeast : next > kMost ? kMost : next;
+      limit = next < kMin ? kMin : next > kMax ? kMax : next;
     }
     began_ns = now_ns, took_ns = took;
   }

@@ -53,7 +53,7 @@ const std::vector<Point> kCurves[] = {{{.75, 233}, {1.1, 264}, {1.5, 290}, {2, 3
 
 TEST(LimitSearch, FindsTheBestLimitFromEverywhere) {
   for (const auto& curve : kCurves)
-    for (const uint64_t first : {LimitSearch::kLeast, LimitSearch{}.limit, LimitSearch::kMost}) {
+    for (const uint64_t first : {LimitSearch::kMin, LimitSearch{}.limit, LimitSearch::kMax}) {
       const Found found = search(curve, first, 0.01);
       EXPECT_GT(found.average, 0.95 * found.best) << "from " << first;
     }
@@ -65,8 +65,8 @@ TEST(LimitSearch, StaysWithinItsBoundsWhateverIsMeasured) {
   uint64_t now = 0;
   for (int i = 0; i < 10000; ++i) {
     search.end_interval(now += random() % 1000, true);
-    ASSERT_GE(search.limit, LimitSearch::kLeast);
-    ASSERT_LE(search.limit, LimitSearch::kMost);
+    ASSERT_GE(search.limit, LimitSearch::kMin);
+    ASSERT_LE(search.limit, LimitSearch::kMax);
   }
 }
 

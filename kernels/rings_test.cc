@@ -21,7 +21,7 @@ namespace {
 using bench::PeerEnd;
 using bench::RingRig;
 
-constexpr uint32_t kLeast = 12;  // of EtherMirror; shorter frames are dropped
+constexpr uint32_t kMin = 12;  // of EtherMirror; shorter frames are dropped
 
 /** Frame `number`: its length, and each of its bytes. */
 uint32_t length_of(uint64_t number, uint32_t least, uint32_t most) {
@@ -39,7 +39,7 @@ bool is_mirrored(const uint8_t* frame, uint64_t number, uint32_t length) {
   return std::memcmp(frame, wanted.data(), length) == 0;
 }
 
-/** One peer: sends numbered frames, checks what comes back. Frames shorter than kLeast do not. */
+/** One peer: sends numbered frames, checks what comes back. Frames shorter than kMin do not. */
 class Checker {
  public:
   Checker(PeerEnd& end, uint32_t least, uint32_t most) : end_(end), least_(least), most_(most) {}
@@ -53,14 +53,14 @@ class Checker {
       });
     if (const int n = std::min(end_.waiting(), burst); n > 0)
       end_.take(n, [&](const uint8_t* frame, uint32_t length, uint64_t) {
-        while (length_of(next_, least_, most_) < kLeast) ++next_;
+        while (length_of(next_, least_, most_) < kMin) ++next_;
         wrong_ += length != length_of(next_, least_, most_) || !is_mirrored(frame, next_, length);
         ++next_;
       });
   }
   /** Whether nothing is on its way. */
   bool done(uint64_t upto) {
-    while (next_ < upto && length_of(next_, least_, most_) < kLeast) ++next_;
+    while (next_ < upto && length_of(next_, least_, most_) < kMin) ++next_;
     return end_.sent() == upto && next_ == upto;
   }
   uint64_t wrong() const { return wrong_; }

@@ -21,7 +21,7 @@ void LinkUnqueue::start(const Environment& environment) {
   stopping_ = environment.stopping;
   pack_ = ColumnPack(carries);
   const double packets = latency_s_ * bytes_per_second_ / 64;
-  ring_.resize(packets < kMost ? std::max(static_cast<uint64_t>(packets), kLeast) : kMost);
+  ring_.resize(packets < kMax ? std::max(static_cast<uint64_t>(packets), kMin) : kMax);
   columns_.resize(ring_.size() * pack_.bytes());
 }
 

@@ -53,7 +53,7 @@ class LinkUnqueue : public Source {
     Packet* packet = nullptr;
     RouterClock::time_point due{};
   };
-  static constexpr uint64_t kLeast = 1024, kMost = uint64_t{1} << 20;
+  static constexpr uint64_t kMin = 1024, kMax = uint64_t{1} << 20;
 
   std::byte* columns_of(uint64_t number) { return columns_.data() + number % ring_.size() * pack_.bytes(); }
   Held& held(uint64_t number) { return ring_[number % ring_.size()]; }

@@ -48,12 +48,12 @@ class Rate {
     const double after_epoch = average + (in_epoch - average) * kWeight;
     // The others were empty.
     const double rate = after_epoch * std::pow(1 - kWeight, static_cast<double>(now_ms - epoch_ms - 1));
-    return rate < kLeast ? 0 : rate;
+    return rate < kMin ? 0 : rate;
   }
 
  private:
   static constexpr double kWeight = 1.0 / 16;
-  static constexpr double kLeast = 1.0 / 1024;  // what is below is none, as with the fixed point of Click's
+  static constexpr double kMin = 1.0 / 1024;  // what is below is none, as with the fixed point of Click's
   std::atomic<double> average_{0};              // at the start of the epoch
   std::atomic<uint64_t> epoch_ms_{0}, pending_{0};
 };

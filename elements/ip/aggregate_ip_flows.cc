@@ -161,8 +161,8 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of_fragment(const Ip4Header& ip, 
 }
 
 AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uint64_t now_ns) const {
-  constexpr uint32_t kIcmpHeader = 8, kLeast = kIcmpHeader + 20 + 4;
-  if (!icmp_ || ip.payload() < kLeast || !is_icmp_error(*ip.behind())) return {0, 0};
+  constexpr uint32_t kIcmpHeader = 8, kMinPayload = kIcmpHeader + 20 + 4;
+  if (!icmp_ || ip.payload() < kMinPayload || !is_icmp_error(*ip.behind())) return {0, 0};
   const uint8_t* quoted = ip.behind() + kIcmpHeader;
   const uint32_t bytes = (quoted[0] & 15u) * 4;
   const uint8_t protocol = quoted[9];

@@ -9,7 +9,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr int kDoublings = 20;         // of start_pps, before it is given up that packets will be lost
-constexpr double kLeast = 1.0 / 4096;  // of the rate that failed first: nothing passes
+constexpr double kMin = 1.0 / 4096;  // of the rate that failed first: nothing passes
 constexpr double kCannot = 0.5;        // share of the time: a generator that is late for so long cannot send the rate
 constexpr int kLateAgain = 2;          // times that a trial is made again because the generator was late
 
@@ -59,7 +59,7 @@ class Search {
   // From now on, so do all above it.
   void failed(double rate) {
     failed_pps_ = rate;
-    if (floor_ == 0) floor_ = rate * kLeast;
+    if (floor_ == 0) floor_ = rate * kMin;
     while (!passed_.empty() && passed_.back() >= rate) passed_.pop_back();
   }
 
