@@ -34,7 +34,9 @@ CHAINS = {
         ("d.count", 100_000),
     ),
     "NAT, 65,536 mappings": (
-        FLOWS % 65_536 + "Strip(14) -> MarkIPHeader -> r :: UDPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, "
+        FLOWS
+        % 65_536
+        + "Strip(14) -> MarkIPHeader -> r :: UDPRewriter(pattern 192.0.2.1-192.0.2.9 1024-65535 - - 0 1, "
         "drop); Idle -> [1]r; r[0] -> d :: Discard; r[1] -> Discard;",
         ("r.nmappings", 60_000),
     ),

@@ -54,7 +54,7 @@ class Rate {
  private:
   static constexpr double kWeight = 1.0 / 16;
   static constexpr double kMin = 1.0 / 1024;  // what is below is none, as with the fixed point of Click's
-  std::atomic<double> average_{0};              // at the start of the epoch
+  std::atomic<double> average_{0};            // at the start of the epoch
   std::atomic<uint64_t> epoch_ms_{0}, pending_{0};
 };
 

@@ -8,10 +8,10 @@
 namespace heddle::bench {
 namespace {
 
-constexpr int kDoublings = 20;         // of start_pps, before it is given up that packets will be lost
+constexpr int kDoublings = 20;       // of start_pps, before it is given up that packets will be lost
 constexpr double kMin = 1.0 / 4096;  // of the rate that failed first: nothing passes
-constexpr double kCannot = 0.5;        // share of the time: a generator that is late for so long cannot send the rate
-constexpr int kLateAgain = 2;          // times that a trial is made again because the generator was late
+constexpr double kCannot = 0.5;      // share of the time: a generator that is late for so long cannot send the rate
+constexpr int kLateAgain = 2;        // times that a trial is made again because the generator was late
 
 class Search {
  public:
