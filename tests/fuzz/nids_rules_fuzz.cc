@@ -1,4 +1,4 @@
-// Rule files of any bytes: what is accepted keeps its bounds, and a packet that consists of a rule's contents one after
+// Rule files, and classifications, of any bytes: what is accepted keeps its bounds, and a packet that consists of a rule's contents one after
 // the other, if these may follow so, is one that the pattern stage finds.
 
 #include <cstdlib>
@@ -26,6 +26,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   std::vector<std::string> errors;
   RuleSet set = parse_rules("rules", {reinterpret_cast<const char*>(data), size}, size % 2 == 0, variables, errors);
   if (errors.size() > 101) abort();
+  std::vector<std::string> mistakes;
+  for (const auto& [name, one] : parse_classification("classes", {reinterpret_cast<const char*>(data), size}, mistakes))
+    if (name.empty() || one.priority < 1 || one.priority > 255) abort();
   if (set.rules.size() > 64) set.rules.resize(64);
   for (const Signature& rule : set.rules) {
     if (rule.sid == 0 || rule.sources.empty() || rule.source_ports.empty() || rule.destination_ports.empty()) abort();
