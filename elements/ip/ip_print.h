@@ -31,8 +31,8 @@ namespace heddle {
  *  NBYTES): how many of these bytes, default 1500, -1 for all. TIMESTAMP: whether to print when the packet was
  *  captured, in seconds since 1970, default true. ETHER, ID, PAINT, AGGREGATE, TOS, TTL, LENGTH: whether to print the
  *  Ethernet addresses before the header, the IPv4 identification, the paint and aggregate annotations, and these
- *  fields; default false. SWAP: whether ICMP identifiers and sequence numbers are turned from network into host
- *  byte order, default false, as in Click. ACTIVE: false lets packets pass in silence, default true.
+ *  fields; default false. SWAP: false prints ICMP identifiers and sequence numbers as a little-endian machine
+ *  reads them, the two bytes exchanged, default true. ACTIVE: false lets packets pass in silence, default true.
  *  OUTFILE: file to print to instead, "-" for standard output. Click's CHANNEL is not there.
  *
  *  Handlers: `active` (rw).
@@ -58,7 +58,7 @@ class IPPrint : public Element {
   int max_length_ = 1500;
   bool ether_ = false, id_ = false, timestamp_ = true, paint_ = false, aggregate_ = false, tos_ = false, ttl_ = false,
        length_ = false;
-  bool swap_ = false;
+  bool swap_ = true;
   std::atomic<bool> active_{true};
   std::filesystem::path path_;
   std::unique_ptr<capture::Output> output_;
