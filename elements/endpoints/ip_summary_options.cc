@@ -20,6 +20,12 @@ struct Route {
 constexpr Route kRoutes[] = {{7, "rr"}, {131, "lsrr"}, {137, "ssrr"}};
 constexpr uint8_t kRecord = 7, kFirstPointer = 4;
 
+constexpr uint8_t kStamps = 68, kFirstStamp = 4;  // Internet Timestamp, with what it has after its fixed part
+constexpr uint8_t kStampsAlone = 0, kWithAddresses = 1, kAtAddresses = 3;  // its flag
+constexpr uint32_t kNonstandard = 0x80000000;
+constexpr std::pair<uint8_t, const char*> kStampNames[] = {
+    {kStampsAlone, "ts"}, {kWithAddresses, "ts.ip"}, {kAtAddresses, "ts.preip"}};
+
 bool take(std::string_view& text, std::string_view word) {
   if (!text.starts_with(word)) return false;
   text.remove_prefix(word.size());
@@ -139,6 +145,88 @@ bool take_route(std::string_view& text, const Route& route, std::string& bytes) 
   return true;
 }
 
+/** The time stamps that have been recorded, "!" before those that are not milliseconds since midnight, with the
+ *  addresses that recorded them; behind "^" the addresses that are still to do so, or nothing if it is full; "+" and
+ *  the room left; "++" and how many found no room. */
+bool append_stamps(std::string& text, const uint8_t* option, uint32_t bytes) {
+  if (bytes < kFirstStamp) return false;
+  const uint8_t flag = option[3] & 15, missed = option[3] >> 4;
+  const auto name = std::ranges::find(kStampNames, flag, &std::pair<uint8_t, const char*>::first);
+  if (name == std::end(kStampNames)) return false;
+  const uint32_t size = flag == kStampsAlone ? 4 : 8, pointer = option[2] - 1u;
+  if (option[2] <= kFirstStamp || (pointer - kFirstStamp) % size != 0 || (bytes - kFirstStamp) % size != 0)
+    return false;
+  text += std::string(name->second) + '{';
+  uint32_t at = kFirstStamp;
+  for (; at < bytes && (flag == kAtAddresses || at < pointer); at += size) {
+    if (at == pointer || at > kFirstStamp) text += at == pointer ? '^' : ',';
+    if (flag != kStampsAlone) text += to_text(click::Ipv4Address{get(option + at, 4)});
+    if (at >= pointer) continue;
+    const uint32_t stamp = get(option + at + size - 4, 4);
+    text += std::string(flag != kStampsAlone ? "=" : "") + (stamp & kNonstandard ? "!" : "") +
+            std::to_string(stamp & ~kNonstandard);
+  }
+  if (at == pointer && at == bytes) text += '^';
+  text += '}';
+  if (at < bytes) text += '+' + std::to_string((bytes - at) / size);
+  if (missed > 0) text += "++" + std::to_string(missed);
+  return true;
+}
+
+/** `1.0.0.1=!5`, `5`, an address alone; `stamped`: whether it has a time stamp. */
+bool take_stamp(std::string_view& text, bool addresses, std::string& stamps, bool& stamped) {
+  if (addresses) {
+    const size_t end = std::min(text.find_first_of("=,^}"), text.size());
+    click::Ipv4Address address;
+    if (!click::parse(text.substr(0, end), address)) return false;
+    text.remove_prefix(end);
+    add(stamps, 4, address.value);
+  }
+  stamped = !addresses || take(text, "=");
+  uint32_t stamp = 0;
+  if (stamped && take(text, "?")) stamped = false;
+  if (stamped) {
+    const uint32_t nonstandard = take(text, "!") ? kNonstandard : 0;
+    if (!take_number(text, stamp)) return false;
+    stamp |= nonstandard;
+  }
+  add(stamps, 4, stamp);
+  return true;
+}
+
+/** Behind "ts". Without a kind, those with addresses are ts.ip. */
+bool take_stamps(std::string_view& text, std::string& bytes) {
+  uint32_t flag =
+      text.substr(0, text.find_first_of("=,^}")).find('.', 1) == std::string_view::npos ? kStampsAlone : kWithAddresses;
+  if (take(text, ".ip"))
+    flag = kWithAddresses;
+  else if (take(text, ".preip"))
+    flag = kAtAddresses;
+  else if (take(text, ".") && !take_number(text, flag, kAtAddresses))
+    return false;
+  const bool addresses = flag != kStampsAlone;
+  if ((addresses && flag != kWithAddresses && flag != kAtAddresses) || !take(text, "{")) return false;
+  std::string stamps;
+  size_t pointer = std::string::npos, recorded = 0;  // recorded: up to the last one with a time stamp
+  while (!take(text, "}")) {
+    if (take(text, "^")) pointer = stamps.size();
+    if (text.starts_with('}')) continue;
+    bool stamped = false;
+    if (stamps.size() >= kMost || !take_stamp(text, addresses, stamps, stamped)) return false;
+    if (stamped) recorded = stamps.size();
+    if (!take(text, ",") && !text.starts_with('^') && !text.starts_with('}')) return false;
+  }
+  uint32_t room = 0, missed = 0;
+  if (!text.starts_with("++") && take(text, "+") && !take_number(text, room, kMost / 4)) return false;
+  if (take(text, "++") && !take_number(text, missed, 15)) return false;
+  if (pointer == std::string::npos) pointer = flag == kAtAddresses ? recorded : stamps.size();
+  stamps.append(size_t{addresses ? 8u : 4u} * room, '\0');
+  add(bytes, 1, kStamps), add(bytes, 1, static_cast<uint32_t>(kFirstStamp + stamps.size()));
+  add(bytes, 1, static_cast<uint32_t>(kFirstStamp + 1 + pointer)), add(bytes, 1, missed << 4 | flag);
+  bytes += stamps;
+  return true;
+}
+
 bool append_tcp_option(std::string& text, const uint8_t* option, uint32_t bytes) {
   if (option[0] == kMss && bytes == 4) {
     text += "mss" + std::to_string(get(option + 2, 2));
@@ -197,6 +285,7 @@ void append_ip_options(std::string& text, std::span<const uint8_t> options) {
   append_options(text, options, [](std::string& all, const uint8_t* option, uint32_t bytes) {
     for (const Route& route : kRoutes)
       if (option[0] == route.type) return append_route(all, route.name, option, bytes);
+    if (option[0] == kStamps) return append_stamps(all, option, bytes);
     append_other(all, option, bytes);
     return true;
   });
@@ -210,7 +299,7 @@ bool parse_ip_options(std::string_view text, std::string& bytes) {
   return parse_options(text, bytes, [](std::string_view& rest, std::string& to) {
     for (const Route& route : kRoutes)
       if (take(rest, std::string(route.name) + "{")) return take_route(rest, route, to);
-    return false;
+    return take(rest, "ts") && take_stamps(rest, to);
   });
 }
 

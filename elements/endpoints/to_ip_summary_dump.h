@@ -31,8 +31,10 @@ namespace heddle {
  *  direction, link and paint come from the paint annotation (0 is >, 1 is <), aggregate from the annotation that
  *  AggregateIPFlows sets. ip_opt and tcp_opt are options, separated by semicolons, "." if there are none, "?" if they
  *  are wrong: mss1460, wscale7, sackok, sack95-98, ts123:456; rr{10.0.0.1}+2 (with room for two more),
- *  lsrr{10.0.0.1^10.0.0.2}, ssrr{...} ("^": what the pointer stands before); others NUMBER=BYTE:BYTE. Those that fill
- *  up are left out.
+ *  lsrr{10.0.0.1^10.0.0.2}, ssrr{...} ("^": what the pointer stands before); ts{1,!45}+2++3 (time stamps, "!": not in
+ *  milliseconds since midnight; room for two more; three that found none), ts.ip{10.0.0.1=1}+2 (with addresses),
+ *  ts.preip{10.0.0.1=1^10.0.0.2} (of these addresses; the second one has none yet); others NUMBER=BYTE:BYTE. Those that
+ *  fill up are left out.
  *
  *  HEADER: write the lines "!IPSummaryDump 1.3" and "!data FIELDS" first, default true. VERBOSE: also !host and
  *  !runtime, default false. BANNER: text of a !creator line. BAD_PACKETS: write "!bad WHY" before packets with a bad
