@@ -64,6 +64,11 @@ bool StatementParser::item(Item& result, bool first, bool alone) {
   if (name.kind == Token::kName) {
     next();
     if (accept("::")) {
+      if (token_.is("(")) {
+        if (!group(result) || !ports(result.out)) return false;
+        name_group(name, result);
+        return true;
+      }
       result.name = name.text;
       result.type = type();
       if (!result.type) {
@@ -96,8 +101,8 @@ bool StatementParser::pseudo_element(Item& result, bool first, bool alone) {
   return true;
 }
 
-/** `( statements )`: an element group. Its elements are those of the body around it; `input` and `output` are its
- *  own. */
+/** `( statements )`, `name :: ( statements )`: an element group. Its elements are those of the body around it; `input`
+ *  and `output` are its own. */
 bool StatementParser::group(Item& result) {
   const Location open = token_.where;
   const auto add_port = [&] { return add_node({"", ElementClass(), {}, open, Node::kGroupPort}); };
@@ -124,8 +129,10 @@ bool StatementParser::group(Item& result) {
   }
   result.in_node = group.input;
   result.out_node = group.output;
-  if (!result.in.given) result.in.list.assign(inputs.begin(), inputs.end());
-  result.out.list.assign(outputs.begin(), outputs.end());  // unless ports follow the group
+  result.group_inputs.assign(inputs.begin(), inputs.end());
+  result.group_outputs.assign(outputs.begin(), outputs.end());
+  if (!result.in.given) result.in.list = result.group_inputs;
+  result.out.list = result.group_outputs;  // unless ports follow the group
   return !stopped_;
 }
 

@@ -59,6 +59,27 @@ TEST(GroupsTest, HaveImplicitPorts) {
             "x :: A()\ny :: B()\nx [0] -> [1] y\nx [1] -> [0] y\n");
 }
 
+TEST(GroupsTest, MayHaveNames) {
+  const std::string expected = "x :: A()\ny :: B()\nz :: B()\nx [0] -> [0] y\nx [1] -> [0] z\n";
+  for (const std::string text :
+       {"x => ( -> y ), ( -> z )", "g :: ( -> y ); h :: ( -> z ); x => g, h", "x -> g :: ( -> y ); x [1] -> ( -> z )",
+        "g :: ( [0] -> y; [1] -> z ); x => g", "g :: ( [0] -> z; [1] -> y ); x => [1,0] g",
+        "x => ( h :: ( -> z ); [0] -> y; [1] -> h )"})
+    EXPECT_EQ(parsed("x :: A; y, z :: B; " + text), expected) << text;
+  EXPECT_EQ(parsed("x :: A; y :: B; g :: ( input -> output; input [1] -> [1] output ); x => g [0,1] => y"),
+            "x :: A()\ny :: B()\nx [0] -> [0] y\nx [1] -> [1] y\n");
+  EXPECT_EQ(mistakes("x :: A; g :: ( -> B ); g :: ( -> B ); x -> g"),
+            "t:1:24: element group 'g' is already declared at t:1:9\n");
+  EXPECT_EQ(mistakes("x :: A; x :: ( -> B )"), "t:1:9: element 'x' is already declared at t:1:1\n");
+  EXPECT_EQ(mistakes("x :: A; g :: ( -> B ); x -> g; g :: A"),
+            "t:1:32: element group 'g' is already declared at t:1:9\n");
+  EXPECT_EQ(mistakes("x :: A; x -> g; g :: ( -> B )"),
+            "t:1:17: element group 'g' is used before, at t:1:14; expected its declaration first\n");
+  EXPECT_EQ(mistakes("x :: A; B :: ( -> C )"),
+            "t:1:9: 'B' is an element class; expected another name for the element group\n");
+  EXPECT_EQ(mistakes("A -> ( input :: ( -> B ) )"), "t:1:8: 'input' cannot be declared; expected another name\n");
+}
+
 TEST(GroupsTest, AreNoScope) {
   EXPECT_EQ(parsed("e :: A; B -> ( -> e; c :: C -> ) -> d :: Discard; c [1] -> e"),
             "e :: A()\nB@2 :: B()\nc :: C()\nd :: Discard()\n"

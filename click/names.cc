@@ -118,6 +118,13 @@ void StatementParser::resolve(Item& item) {
   } else if (pseudo) {
     item.in_node = groups.empty() ? kOutput : groups.back().output;
     item.out_node = kNowhere;
+  } else if (const auto found = frame().named_groups.find(item.name); found != frame().named_groups.end()) {
+    const Item& group = found->second;
+    if (item.type)
+      error(item.where, "element group " + in_quotes(item.name) + " is already declared at " + group.where.text());
+    item.in_node = group.in_node, item.out_node = group.out_node;
+    if (!item.in.given) item.in.list = group.group_inputs;
+    if (!item.out.given) item.out.list = group.group_outputs;
   } else if (!item.type) {
     item.in_node = item.out_node = reference(item.name, item.where);
   } else if (item.name.empty()) {
@@ -159,6 +166,29 @@ int StatementParser::declare(const Item& item) {
     node = {item.name, *item.type, item.arguments, item.where, Node::kDeclared, 0, node.inputs, node.outputs};
   }
   return found->second;
+}
+
+/** From here on `name` means the group. */
+void StatementParser::name_group(const Token& name, const Item& group) {
+  const std::string text(name.text);
+  const bool nested = frames_.size() > 1 || !frame().groups.empty();
+  if (nested && (text == "input" || text == "output"))
+    return error(name.where, in_quotes(text) + " cannot be declared; expected another name");
+  if (has_number_part(text))
+    return error(name.where, "element name " + in_quotes(text) + " has a part of digits only; expected a letter in it");
+  if (find_class(text))
+    return error(name.where, in_quotes(text) + " is an element class; expected another name for the element group");
+  if (const auto found = frame().nodes.find(text); found != frame().nodes.end()) {
+    Node& node = frame().body->nodes[static_cast<size_t>(found->second)];
+    const bool declared = node.state == Node::kDeclared;
+    node.state = Node::kDeclared;  // one mistake is enough
+    return error(name.where, declared ? "element " + in_quotes(text) + " is already declared at " + node.where.text()
+                                      : "element group " + in_quotes(text) + " is used before, at " +
+                                            node.where.text() + "; expected its declaration first");
+  }
+  const auto [known, fresh] = frame().named_groups.emplace(text, group);
+  if (!fresh)
+    error(name.where, "element group " + in_quotes(text) + " is already declared at " + known->second.where.text());
 }
 
 int StatementParser::add_node(Node node) {

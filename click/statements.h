@@ -41,6 +41,7 @@ class StatementParser {
     Ports in, out;
     Location where;
     int in_node = kUnresolved, out_node = kUnresolved;  // where connections to it and from it go; set by resolve()
+    std::vector<int> group_inputs, group_outputs;       // of a group: the ports that it has
   };
 
   /** A port of an element that takes part in a connection. */
@@ -73,7 +74,8 @@ class StatementParser {
     std::unordered_map<std::string, Location> variables;
     std::vector<Group> groups;         // being read, one inside the other
     std::vector<Group> closed_groups;  // those read
-    int numbered = 0;                  // elements beyond the body's nodes, as Click counts them
+    std::map<std::string, Item> named_groups;
+    int numbered = 0;  // elements beyond the body's nodes, as Click counts them
   };
 
   // Tokens, in statements.cc.
@@ -124,6 +126,7 @@ class StatementParser {
   void resolve(Item& item);
   int reference(const std::string& name, const Location& where);
   int declare(const Item& item);
+  void name_group(const Token& name, const Item& group);
   int add_node(Node node);
   int add_anonymous(const std::string& class_name, const ElementClass& type, std::vector<Argument> arguments,
                     const Location& where);
