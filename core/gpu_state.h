@@ -16,6 +16,10 @@ class KeepsGpuState {
   /** How many State there are, one behind the other; asked after start(). */
   virtual size_t gpu_states() const { return 1; }
 
+  /** What they begin with, from the first on; asked when a GPU gets them, which is after take_state(). What is missing
+   *  is zero. */
+  virtual std::span<const std::byte> first_gpu_state() const { return {}; }
+
   /** What of it the CPU side does by and cannot know, for people ("the servers of flows"); empty: nothing. With it the
    *  load must not move packets from side to side: the plan refuses DEVICE auto. */
   virtual std::string hidden_from_cpu() const { return {}; }

@@ -7,9 +7,13 @@
 namespace heddle {
 namespace {
 
-size_t states_of(const Element& element) {
+/** Memory for what the function of `element` keeps, `bytes` each, as it begins. */
+gpu::StateId add_states(gpu::Device& device, const Element& element, size_t bytes) {
   const auto* keeps = dynamic_cast<const KeepsGpuState*>(&element);
-  return keeps == nullptr ? 1 : keeps->gpu_states();
+  if (keeps == nullptr) return device.add_state(bytes);
+  const gpu::StateId state = device.add_state(bytes * keeps->gpu_states());
+  device.write_state(state, 0, keeps->first_gpu_state());
+  return state;
 }
 
 }  // namespace
@@ -27,7 +31,7 @@ GpuSegment::GpuSegment(const Router& router, const Plan& plan, int index, gpu::D
     node.drops = plan_.targets[k].drops;
     if (node.function >= 0)
       if (const size_t bytes = gpu::functions()[static_cast<size_t>(node.function)].state_bytes; bytes > 0)
-        node.state = device.add_state(bytes * states_of(element));
+        node.state = add_states(device, element, bytes);
     spec_.nodes.push_back(std::move(node));
   }
   if (plan_.exits.size() >= gpu::kExit) throw Error("a GPU segment has too many exits");

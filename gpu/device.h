@@ -114,8 +114,12 @@ class Device {
 
   /** Memory of zeros that kernels change. */
   virtual StateId add_state(size_t bytes) = 0;
+  /** Changes `bytes` at `offset` of it, before a kernel uses it. */
+  virtual void write_state(StateId state, size_t offset, std::span<const std::byte> bytes) = 0;
   /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */
   virtual void read_state(StateId state, size_t offset, std::span<std::byte> to) = 0;
+  /** Frees it; no kernel uses it, and no program in use names it. */
+  virtual void remove_state(StateId state) = 0;
 
   /** Puts a program on the device. */
   virtual ProgramId add_program(const ProgramSpec& spec) = 0;

@@ -86,8 +86,14 @@ class CudaDevice final : public Device {
   StateId add_state(size_t bytes) override {
     return locked([&] { return memory_->add_state(bytes); });
   }
+  void write_state(StateId state, size_t offset, std::span<const std::byte> bytes) override {
+    locked([&] { memory_->write(static_cast<std::byte*>(memory_->address(state)) + offset, bytes); });
+  }
   void read_state(StateId state, size_t offset, std::span<std::byte> to) override {
     locked([&] { memory_->read(to, static_cast<const std::byte*>(memory_->address(state)) + offset); });
+  }
+  void remove_state(StateId state) override {
+    locked([&] { memory_->remove_state(state); });
   }
   ProgramId add_program(const ProgramSpec& spec) override;
   const Program* address(ProgramId program) const override { return programs_[static_cast<size_t>(program)].at; }

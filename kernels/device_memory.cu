@@ -155,6 +155,10 @@ StateId DeviceMemory::add_state(size_t bytes) {
   return static_cast<StateId>(states_.size() - 1);
 }
 
+void DeviceMemory::remove_state(StateId state) {
+  give_back(std::exchange(states_[static_cast<size_t>(state)], nullptr));
+}
+
 Residents DeviceMemory::patcher() const {
   return {"block that patches tables", 1, kPatchThreads, (patch_registers_ + 7) / 8 * 8 * kPatchThreads,
           kReservedSharedBytes};

@@ -36,6 +36,7 @@ class DeviceMemory {
   void remove_table(TableId table);
   void* address(TableId table) const { return tables_[static_cast<size_t>(table)].data(); }
   StateId add_state(size_t bytes);
+  void remove_state(StateId state);
   void* address(StateId state) const { return states_[static_cast<size_t>(state)]; }
 
   /** The block that patch_words() launches, which must have room beside what is resident. */

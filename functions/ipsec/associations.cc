@@ -214,7 +214,18 @@ void Associations::set_seen(uint32_t place, uint64_t to) {
   follow(seen);
 }
 
+void Associations::count_to(uint32_t place, uint64_t next) {
+  std::atomic<uint64_t>& mine = current().progress(place)->next;
+  mine = std::max(mine.load(), next);
+}
+
 void Associations::take_over(Associations& old) {
+  // What has been lent comes back as it was, for packets have not come by it, and this end's GPU has its own still.
+  const bool comes_back = std::exchange(is_lent_, false);
+  if (!comes_back) {
+    for (const OnGpu& gpu : old.on_gpu_) gpu.fetch();
+    old.is_lent_ = true;
+  }
   for (uint32_t i = 0; i < count(); ++i) {
     const uint32_t there = place_in(old, i);
     if (there == kNone) continue;
@@ -226,6 +237,8 @@ void Associations::take_over(Associations& old) {
     if (mine.lifetime != nullptr && its.lifetime != nullptr) mine.lifetime->take_over(*its.lifetime);
   }
   for (Associations* follower : followers_) follower->numbered_by(*this);
+  if (comes_back) return;
+  for (const OnGpu& gpu : on_gpu_) gpu.load();
 }
 
 std::pair<uint32_t, uint32_t> first_twice(std::span<const Selector> list) {

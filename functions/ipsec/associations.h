@@ -90,9 +90,18 @@ class Associations : public Table {
   /** Writes a line to standard error for each association that has reached a limit since the last call. */
   void announce(const std::string& element);
 
+  /** What a GPU keeps of them. `fetch` brings numbers and windows up to where it is, or throws Error; `load` lets it
+   *  begin where they are. */
+  struct OnGpu {
+    std::function<void()> fetch, load;
+  };
+  void kept_by(OnGpu gpu) { on_gpu_.push_back(std::move(gpu)); }
   /** Goes on with the numbers, windows and lifetimes of `old`, of those associations that have the same SPI and keys
-   *  there; a call the other way round takes them back. No packet thread runs. */
+   *  there; a call the other way round takes them back. No packet thread and no kernel runs. Throws Error: a GPU does
+   *  not say where it is. */
   void take_over(Associations& old);
+  /** For OnGpu::fetch: numbers before `next` have been taken, or all that a window says have come. */
+  void count_to(uint32_t place, uint64_t next);
 
   // What is planned with: what load() has found.
 
@@ -141,6 +150,8 @@ class Associations : public Table {
   mutable std::mutex replacing_;  // of generations; for readers that are no packet threads and no handlers
   MayReuse may_reuse_ = [](uint32_t, const FileAssociation&) { return true; };
   std::string why_fixed_;
+  std::vector<OnGpu> on_gpu_;
+  bool is_lent_ = false;  // another goes on with what is here, or gives it back
   LifetimeNews news_;
   std::atomic<uint64_t> announced_{0};
   std::vector<Associations*> followers_;  // that have numbers from here

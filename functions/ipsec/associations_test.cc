@@ -89,6 +89,38 @@ TEST(Associations, GoOnInOthers) {
   EXPECT_FALSE(first.take_life(3, 1, {}));
 }
 
+// Numbers and windows that a GPU keeps are asked for before they go over, and others are told then; not on the way
+// back.
+TEST(Associations, AGpuSaysWhereItIsAndAnotherBeginsThere) {
+  AssociationList list = list_of({0x1001, 0x1002});
+  for (auto& one : list) one.window = 64;
+  Associations first, second;
+  first.load(list, 0), second.load(list, 0);
+  bool fails = true;
+  int fetched = 0, loaded = 0;
+  uint64_t begins_at = 0;
+  first.kept_by({[&] {
+                   if (fails) throw Error("it has failed");
+                   ++fetched, first.count_to(1, 50), first.count_to(0, 0), first.window(1).mark(40);
+                 },
+                 [&] { ADD_FAILURE() << "it has begun long ago"; }});
+  second.kept_by(
+      {[&] { ADD_FAILURE() << "it has not come to run"; }, [&] { ++loaded, begins_at = second.next_number(1); }});
+  EXPECT_THROW(second.take_over(first), Error);
+  fails = false;
+  for (int i = 1; i <= 2; ++i) {
+    second.take_over(first);
+    EXPECT_EQ(fetched, i);
+    EXPECT_EQ(loaded, i);
+    EXPECT_EQ(begins_at, 50u);
+    EXPECT_EQ(second.next_number(0), 1u);
+    EXPECT_FALSE(second.window(1).could_come(40));
+    first.take_over(second);
+    EXPECT_EQ(first.next_number(1), 50u);
+    EXPECT_FALSE(first.window(1).could_come(40));
+  }
+}
+
 TEST(Associations, EachLimitIsSaidOnce) {
   AssociationList list = list_of({0x1001, 0x1002});
   list[1].limits.soft_packets = 2, list[1].limits.hard_packets = 3;

@@ -85,14 +85,14 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  All IPsecEncaps with the same FILE change together, and one with another FILE may not have the same associations.
  *  What the chain was planned for stays: an association that needs more room before or behind packets than all at the
  *  start, another start of packets where these had one, mode transport where there was none, or what a GPU cannot do
- *  where it has to, is an error; and so is any change where IPsecSequence runs on a GPU. hotconfig plans anew. A change
- *  makes the whole table anew, beside the old one, so it takes memory for both, also of a GPU. There are 200,000 places
- *  for at most 100,000 associations: those that stay keep theirs, which column sa has, and new ones get the lowest that
- *  are free when the change begins; with a Queue or the like between IPsecSequence and this only places that nobody has
- *  had.
+ *  where it has to, is an error; and so is any change where IPsecSequence runs on a GPU. hotconfig plans anew, and
+ *  reads FILE. A change makes the whole table anew, beside the old one, so it takes memory for both, also of a GPU.
+ *  There are 200,000 places for at most 100,000 associations: those that stay keep theirs, which column sa has, and new
+ *  ones get the lowest that are free when the change begins; with a Queue or the like between IPsecSequence and this
+ *  only places that nobody has had.
  *
  *  Hot reconfiguration reads FILE: associations of the same SPI and keys count on, numbers and lifetimes, also of
- *  another FILE.
+ *  another FILE, and also where a GPU takes the numbers.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
  *  one SPI; on a GPU an association that this cannot do; numbers of an IPsecSequence for other associations, or of an
@@ -234,6 +234,8 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
   void check_counts_alone(const Directory& directory);
   void check_selectors() const;
   void check_fits_gpu() const;
+  /** Brings the associations up to the numbers that a GPU has taken. Throws Error. */
+  void fetch_numbers();
   std::string encap_name_;
   By by_ = By::selector;
   uint32_t spi_ = 0, only_ = 0;  // only_: the association that `spi_` names
@@ -379,11 +381,14 @@ class IPsecReplay : public Element, public Chooses, public KeepsGpuState {
   void placed(bool on_gpu) override;
   std::string choice() const override { return {}; }
   size_t gpu_states() const override;
+  std::span<const std::byte> first_gpu_state() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
 
  private:
+  /** Brings the associations' windows up to those that a GPU keeps. Throws Error. */
+  void fetch_windows();
   std::string decap_name_;
   IPsecDecap* decap_ = nullptr;
   ipsec::ReplayTable table_;

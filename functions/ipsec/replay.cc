@@ -29,11 +29,29 @@ void IPsecReplay::placed(bool on_gpu) {
   if (const uint32_t limited = associations.limited(); limited != Associations::kNone)
     throw Error("a GPU counts no lifetimes, and association " + associations.describe(limited) +
                 " has limits; take it out of DECAP's FILE, or use FromDPDKDevice and ToDPDKDevice and no DEVICE gpu");
-  associations.stay_for("'" + name + "' judges them between GPU ports, where they cannot change");
-  table_.load(associations);
+  associations.stay_for("'" + name + "' judges them between GPU ports, where they cannot change without hotconfig");
+  const auto load = [this, &associations] { table_.load(associations); };
+  load();
+  associations.kept_by({[this] { fetch_windows(); }, load});
 }
 
-size_t IPsecReplay::gpu_states() const { return std::max<size_t>(1, table_.words()); }
+size_t IPsecReplay::gpu_states() const { return std::max<size_t>(1, table_.words().size()); }
+
+std::span<const std::byte> IPsecReplay::first_gpu_state() const { return std::as_bytes(table_.words()); }
+
+void IPsecReplay::fetch_windows() {
+  if (!read_gpu_state) return;  // it has not come to run
+  std::vector<uint64_t> words(table_.words().size());
+  if (!read_gpu_state(0, std::as_writable_bytes(std::span(words))))
+    throw Error("'" + name + "': the GPU does not say which sequence numbers have come");
+  const uint64_t* at = words.data();
+  Associations& associations = decap_->associations();
+  for (uint32_t i = 0; i < associations.count(); ++i) {
+    ReplayWindow& window = associations.window(i);
+    if (window.is_on()) window.set(at);
+    at += window.words();
+  }
+}
 
 Access IPsecReplay::access(Processor) const {
   const int link = decap_ == nullptr ? 0 : static_cast<int>(decap_->associations().image().link_bytes);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <new>
 #include <span>
 #include <vector>
@@ -22,22 +23,25 @@ class ReplayTable : public Table {
     new (memory_.data())
         ReplayImage{count, associations.image().link_bytes, has_selectors, associations.has_extended()};
     auto* window = reinterpret_cast<ReplayImage::Window*>(memory_.data() + sizeof(ReplayImage));
-    words_ = 0;
+    words_.clear();
     for (uint32_t i = 0; i < count; ++i, ++window) {
       const ReplayWindow& from = associations.window(i);
-      new (window) ReplayImage::Window{from.top(), from.window(), from.block_mask(), words_};
-      words_ += window->words();
+      const size_t at = words_.size();
+      // `seen` is 0, for State begins with the windows as they are.
+      new (window) ReplayImage::Window{0, from.window(), from.block_mask(), static_cast<uint32_t>(at)};
+      words_.resize(at + from.words());
+      if (from.is_on()) from.copy_to(words_.data() + at);
     }
     auto* selector = reinterpret_cast<Selector*>(window);
     for (uint32_t i = 0; has_selectors && i < count; ++i) new (selector + i) Selector(associations.selector(i));
   }
   std::span<const std::byte> bytes() const override { return memory_; }
-  /** Of all windows. */
-  size_t words() const { return words_; }
+  /** All windows, as load() has found them. */
+  std::span<const uint64_t> words() const { return words_; }
 
  private:
   std::vector<std::byte> memory_;
-  uint32_t words_ = 0;
+  std::vector<uint64_t> words_;
 };
 
 }  // namespace heddle::ipsec

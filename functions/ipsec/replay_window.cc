@@ -28,6 +28,16 @@ void ReplayWindow::start(uint32_t window, uint64_t seen) {
   }
 }
 
+void ReplayWindow::copy_to(uint64_t* words) const {
+  *words++ = top_;
+  for (uint32_t k = 0; k <= block_mask_; ++k) words[k] = blocks_[k];
+}
+
+void ReplayWindow::set(const uint64_t* words) {
+  top_ = *words++;
+  for (uint32_t k = 0; k <= block_mask_; ++k) blocks_[k] = words[k];
+}
+
 void ReplayWindow::take_over(ReplayWindow& old) {
   if (!old.is_on()) return;
   if (window_ != old.window_ || top_ > old.top_) return start(window_, std::max(top_.load(), old.top_.load()));

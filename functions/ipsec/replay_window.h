@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 
@@ -28,6 +29,10 @@ class ReplayWindow {
   bool could_come(uint64_t sequence) const;
   /** Marks it, once; false if it has come before or is too old. */
   bool mark(uint64_t sequence);
+  /** Where it is, as a GPU keeps it: the highest number that has come, then the blocks. One thread. */
+  size_t words() const { return is_on() ? block_mask_ + 2 : 0; }
+  void copy_to(uint64_t* words) const;
+  void set(const uint64_t* words);
   /** Goes on where `old` is, which goes on here if the call is made the other way round. Of a window of another size,
    *  all numbers up to its highest count as having come. No other thread uses either. */
   void take_over(ReplayWindow& old);

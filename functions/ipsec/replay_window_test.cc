@@ -139,6 +139,27 @@ TEST(ReplayWindow, GoesOnWhereAnotherIs) {
   EXPECT_FALSE(later.mark(501));
 }
 
+// As on a GPU and back: another one, which has seen other numbers, judges as the first.
+TEST(ReplayWindow, GoesOnFromItsWords) {
+  for (const uint32_t size : kWindows) {
+    std::mt19937_64 random(size);
+    const uint64_t start = (uint64_t{3} << 33) - 2 * size;
+    ReplayWindow first, second;
+    first.start(size, start), second.start(size, start + 5);
+    for (int i = 0; i < 300; ++i) first.mark(start + random() % (3 * size)), second.mark(start + random() % (3 * size));
+    std::vector<uint64_t> words(first.words());
+    ASSERT_EQ(words.size(), second.words());
+    first.copy_to(words.data());
+    second.set(words.data());
+    EXPECT_EQ(second.top(), first.top());
+    for (uint64_t number = start; number < start + 4 * size; ++number)
+      ASSERT_EQ(second.mark(number), first.mark(number)) << size << " " << number;
+  }
+  ReplayWindow off;
+  off.start(0, 7);
+  EXPECT_EQ(off.words(), 0u);
+}
+
 TEST(ReplayWindow, ThreadsMarkANumberOnce) {
   constexpr int kThreads = 4, kNumbers = 30000;
   ReplayWindow window;

@@ -80,10 +80,23 @@ void IPsecSequence::check_selectors() const {
 void IPsecSequence::placed(bool on_gpu) {
   if (!on_gpu) return;
   check_fits_gpu();
-  associations_->stay_for("'" + name + "' takes their numbers between GPU ports, where they cannot change");
-  table_.load(
-      *associations_,
-      {.count = 0, .link_bytes = 0, .by = by_, .only = only_, .mtu = mtu_.load(), .second_output = outputs > 1});
+  associations_->stay_for("'" + name +
+                          "' takes their numbers between GPU ports, where they cannot change without hotconfig");
+  const auto load = [this] {
+    table_.load(
+        *associations_,
+        {.count = 0, .link_bytes = 0, .by = by_, .only = only_, .mtu = mtu_.load(), .second_output = outputs > 1});
+  };
+  load();
+  associations_->kept_by({[this] { fetch_numbers(); }, load});
+}
+
+void IPsecSequence::fetch_numbers() {
+  if (!read_gpu_state) return;  // it has not come to run
+  std::vector<Taken> taken(associations_->count());
+  if (!read_gpu_state(0, std::as_writable_bytes(std::span(taken))))
+    throw Error("'" + name + "': the GPU does not say which sequence numbers it has taken");
+  for (uint32_t i = 0; i < associations_->count(); ++i) associations_->count_to(i, table_.first(i) + taken[i].numbers);
 }
 
 void IPsecSequence::check_fits_gpu() const {
@@ -188,7 +201,7 @@ std::string IPsecSequence::numbers() const {
   std::string text;
   for (uint32_t i = 0; i < associations_->count(); ++i) {
     if (!associations_->current().has(i)) continue;
-    const uint64_t last = associations_->next_number(i) - 1 + taken[i].numbers;
+    const uint64_t last = (on_gpu ? table_.first(i) + taken[i].numbers : associations_->next_number(i)) - 1;
     text += format("%u 0x%08x %llu\n", i, ntohl((*associations_)[i].spi),
                    static_cast<unsigned long long>(std::min(last, (*associations_)[i].last_number())));
   }

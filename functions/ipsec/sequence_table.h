@@ -29,6 +29,11 @@ class SequenceTable : public Table {
   }
   std::span<const std::byte> bytes() const override { return memory_; }
 
+  /** The number that association `place` begins with. */
+  uint64_t first(uint32_t place) const {
+    return reinterpret_cast<const SequenceImage*>(memory_.data())->origins()[place].first;
+  }
+
   /** Also while packets flow. */
   void set_mtu(uint32_t mtu) {
     if (memory_.empty()) return;
