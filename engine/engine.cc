@@ -157,6 +157,7 @@ void Engine::start() {
   started_ = true;
   start_elements(*now_);
   make_workers(*now_);
+  if (now_->gpus != nullptr) now_->gpus->take_over_ports();
   // Elements that call the handlers of others, when these are ready, and while a failure still keeps packets from
   // flowing. They have threads of their own, whose calls wait until all have started, and the packet threads as well.
   broker_->exclusively([&] {

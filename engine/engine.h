@@ -139,8 +139,9 @@ class Engine {
     Router router;
     Plan plan;
     Epochs epochs;
-    int slots = 0;               // GPU: of a segment, over all threads; 0 never
-    std::shared_ptr<Gpus> gpus;  // null if the plan uses none
+    int slots = 0;                        // GPU: of a segment, over all threads; 0 never
+    std::unique_ptr<GpuPorts> gpu_ports;  // of a next one, before it has `gpus`
+    std::shared_ptr<Gpus> gpus;           // null if the plan uses none
     Scheduler scheduler;
     std::vector<const Node*> keepers;  // those that may keep the program running
     Broker::Members members;           // when it does not run

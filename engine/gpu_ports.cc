@@ -33,8 +33,9 @@ void check_offsets(uint64_t bytes) {
                static_cast<unsigned long long>(bytes >> 20)));
 }
 
-gpu::SharedMemory memory_of(const memif::Region& region) {
-  return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
+/** What a segment wants before its packets, bytes. */
+uint32_t room_before(const Segment& segment) {
+  return static_cast<uint32_t>(std::max(segment.prepends, segment.reach));
 }
 
 }  // namespace
@@ -60,85 +61,165 @@ bool may_gather(const GPUPort::Config& config) {
          batch > gpu::kMostRingWorkers * gpu::kSlotPackets;
 }
 
-GpuPorts::GpuPorts(const Router& router, const Plan& plan) : router_(router) {
+GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former)
+    : router_(router), memory_(former != nullptr ? former->memory_ : std::make_shared<PortMemory>()) {
   for (const auto& [name, config] : gpu_ports(router)) {
-    auto port = std::make_unique<Port>();
-    port->name = name;
-    port->config = config;
-    for (const Node& node : router.nodes)
-      if (auto* element = dynamic_cast<GPUPort*>(node.element.get()); element != nullptr && element->port() == name)
-        port->elements.push_back(element);
-    if (config.soft_nic != nullptr) {
-      port->nic = std::make_unique<SoftNicPort>(config);
-      const auto losses = std::make_shared<softnic::Counts>();
-      for (GPUPort* element : port->elements) {
-        element->losses = losses;
+    Port port{nullptr, config, {}, nullptr};
+    for (const Node& node : router.nodes) {
+      auto* const element = dynamic_cast<GPUPort*>(node.element.get());
+      if (element == nullptr || element->port() != name) continue;
+      port.elements.push_back(element);
+      if (element->config()) port.node = &node;
+      if (config.soft_nic != nullptr)
         (element->receives() ? config.soft_nic->receives : config.soft_nic->transmits) = true;
-      }
     }
+    port.rings = running_port(port, name, former);
+    if (port.rings == nullptr) port.rings = std::make_shared<RingPort>(name, config, this, port.elements);
+    for (GPUPort* element : port.elements) element->losses = port.rings->losses;
     ports_.push_back(std::move(port));
   }
-  uint32_t appends = 0, largest = 0;
+  if (former != nullptr) check_soft_nics(plan, *former);
   for (const Segment& segment : plan.segments) {
     if (!segment.processor.is_gpu()) continue;
     Spread& spread = spread_[segment.processor.number];
-    if (segment.spread) spread.pairs += static_cast<int>(port_of(segment.from).queues());
+    if (segment.spread) spread.pairs += static_cast<int>(port_of(segment.from).rings->queues());
     spread.alone = spread.alone && segment.spread && port_of(segment.from).config.warp_batch == 0;
-    if (!segment.has_rings()) continue;
-    headroom_ = std::max(headroom_, round_up(static_cast<uint32_t>(std::max(segment.prepends, segment.reach))));
-    appends = std::max(appends, static_cast<uint32_t>(segment.appends));
   }
-  for (const auto& port : ports_)
-    if (!port->nic) largest = std::max(largest, port->config.buffer_bytes);
-  stride_ = headroom_ + round_up(largest + appends);
-  make_memory();
+  make_memory(plan);
 }
 
 GpuPorts::~GpuPorts() { stop(); }
 
-void GpuPorts::make_memory() {
+void GpuPorts::refuse(const Port& port, const std::string& why) const {
+  throw Error(port.node->where.text() + ": " + port.node->element->class_name + " '" + port.node->element->name +
+              "': " + why);
+}
+
+std::shared_ptr<RingPort> GpuPorts::running_port(const Port& port, const std::string& name,
+                                                 const GpuPorts* former) const {
+  if (former == nullptr) return nullptr;
+  for (const Port& other : former->ports_) {
+    RingPort& running = *other.rings;
+    const std::string difference = running.difference(port.config);
+    if (running.name == name && difference.empty()) return other.rings;
+    if (running.name == name)
+      refuse(port, format("port %s runs, and %s; leave it so, give the new port another name, or start the program "
+                          "anew",
+                          name.c_str(), difference.c_str()));
+    if (running.shares_place(port.config))
+      refuse(port, format("%s is that of port %s, which runs; call it so, or start the program anew",
+                          running.nic ? "SOFTNIC" : "SOCKET", running.name.c_str()));
+  }
+  return nullptr;
+}
+
+void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
+  using Ends = std::pair<const RingPort*, const RingPort*>;
+  std::vector<Ends> ways, former_ways;
+  for (const Way& way : former.ways_) former_ways.emplace_back(way.from, way.to);
+  const auto has = [](const std::vector<Ends>& list, const Ends& way) {
+    return std::ranges::find(list, way) != list.end();
+  };
+  for (const Segment& segment : plan.segments)
+    if (segment.has_rings()) {
+      const Port &from = port_of(segment.from), &to = port_of(segment.to);
+      ways.emplace_back(from.rings.get(), to.rings.get());
+      if (!from.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
+      if (!has(former_ways, ways.back()))
+        refuse(from,
+               format("no packets go from soft NIC %s to %s so far, and soft NICs that go on have one memory only "
+                      "with those that theirs go to; leave the ways between them, or start the program anew",
+                      from.rings->name.c_str(), to.rings->name.c_str()));
+    }
+  for (const auto& way : former_ways)
+    for (const Port& port : ports_)
+      if (way.first->nic && (port.rings.get() == way.first || port.rings.get() == way.second) && !has(ways, way))
+        refuse(port,
+               format("packets go from soft NIC %s to %s, and of these two one alone cannot go on; leave both, or "
+                      "start the program anew",
+                      way.first->name.c_str(), way.second->name.c_str()));
+}
+
+void GpuPorts::make_memory(const Plan& plan) {
+  uint32_t appends = 0, largest = 0;
+  for (const Segment& segment : plan.segments) {
+    if (!segment.has_rings()) continue;
+    headroom_ = std::max(headroom_, round_up(room_before(segment)));
+    appends = std::max(appends, static_cast<uint32_t>(segment.appends));
+    check_room(port_of(segment.from), segment);
+  }
+  for (const Port& port : ports_)
+    if (port.is_new(this) && !port.rings->nic) largest = std::max(largest, port.config.buffer_bytes);
+  auto buffers = std::make_shared<ClientBuffers>();
+  buffers->headroom = headroom_;
+  buffers->stride = headroom_ + round_up(largest + appends);
   uint64_t count = 0;
-  for (const auto& port : ports_) {
-    if (!port->is_client()) continue;
-    port->first_buffer = static_cast<uint32_t>(count);
-    count += uint64_t{2} * port->queues() * port->size();
-    port->rings = memif::Region(memif::ClientSession::rings_bytes(port->config.memif.interface));
+  for (const Port& port : ports_) {
+    RingPort& rings = *port.rings;
+    if (!port.is_new(this) || !rings.is_client()) continue;
+    rings.buffers = buffers;
+    rings.first_buffer = static_cast<uint32_t>(count);
+    count += uint64_t{2} * rings.queues() * rings.size();
+    rings.rings = memif::Region(memif::ClientSession::rings_bytes(port.config.memif.interface));
   }
-  check_offsets(count * stride_);
-  if (count > 0) buffers_ = memif::Region(count * stride_);
-  for (const auto& port : ports_) {
-    if (port->nic) continue;
-    port->memif = std::make_unique<memif::Port>(port->config.memif, &port->rings, &buffers_);
-    port->memif->on_down = [this, &port = *port](memif::Session& session) { peer_has_gone(port, session); };
+  check_offsets(count * buffers->stride);
+  if (count > 0) buffers->region = memif::Region(count * buffers->stride);
+  for (const Port& port : ports_) {
+    RingPort& rings = *port.rings;
+    if (!port.is_new(this) || rings.nic) continue;
+    const memif::Region* const region = rings.is_client() ? &buffers->region : nullptr;
+    rings.memif = std::make_unique<memif::Port>(port.config.memif, &rings.rings, region);
+    rings.memif->on_down = [this, &rings](memif::Session& session) { peer_has_gone(rings, session); };
   }
 }
 
-GpuPorts::Port& GpuPorts::port_of(int node) const {
+void GpuPorts::check_room(const Port& from, const Segment& segment) const {
+  const RingPort& rings = *from.rings;
+  const SoftNicPort::Pool* const pool = rings.nic ? rings.nic->pool(kReceive) : nullptr;
+  if (from.is_new(this) || (pool == nullptr && !rings.is_client())) return;
+  const uint32_t headroom = pool != nullptr ? pool->headroom : rings.buffers->headroom,
+                 behind =
+                     (pool != nullptr ? pool->stride : rings.buffers->stride) - headroom - from.config.buffer_bytes;
+  const uint32_t before = room_before(segment), appends = static_cast<uint32_t>(segment.appends);
+  if (before > headroom || appends > behind)
+    refuse(from,
+           format("what its packets go through wants %u bytes before them and %u behind, and the buffers of port "
+                  "%s, which runs, have %u and %u; give the port another name and place, or start the program anew",
+                  before, appends, rings.name.c_str(), headroom, behind));
+}
+
+const GpuPorts::Port& GpuPorts::port_of(int node) const {
   const auto& name = dynamic_cast<const GPUPort&>(*router_.nodes[static_cast<size_t>(node)].element).port();
-  return **std::find_if(ports_.begin(), ports_.end(), [&](auto& port) { return port->name == name; });
+  return *std::ranges::find_if(ports_, [&](auto& port) { return port.rings->name == name; });
 }
 
-gpu::TableId GpuPorts::add_buffers(gpu::Device& device, const Port& port, Direction direction) const {
-  const uint32_t count = port.queues() * port.size(), first = port.first_buffer + (direction == kReceive ? 0 : count);
-  std::vector<uint32_t> offsets(count);
-  for (uint32_t i = 0; i < count; ++i) offsets[i] = (first + i) * stride_;
-  return device.add_table(std::as_bytes(std::span(offsets)));
+void GpuPorts::place(const Port& port, Direction direction, gpu::Device& own) const {
+  const RingPort::Rings& rings = port.rings->directions[direction];
+  if (rings.memory != nullptr && rings.memory != &own)
+    refuse(port, format("port %s runs on %s; leave it there, or start the program anew", port.rings->name.c_str(),
+                        rings.memory->info().name.c_str()));
+  port.rings->place(direction, own);
 }
 
 void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
-  Port &from = port_of(plan.from), &to = port_of(plan.to);
-  gpu::Device& device = segment.device();
-  if (from.nic) add_soft_nics(from, to, device, static_cast<uint32_t>(plan.appends));
-  if (from.is_client()) from.directions[kReceive].buffers = add_buffers(device, from, kReceive);
-  if (to.is_client()) to.directions[kTransmit].buffers = add_buffers(device, to, kTransmit);
-  if (buffers_.base() != nullptr && !from.nic) device.share(memory_of(buffers_));
-  for (const Port* port : {&from, &to})
-    if (port->is_client()) device.share(memory_of(port->rings));
-  ways_.push_back({&segment, &from, &to,
-                   device.add_rings(segment.program(), static_cast<int>(from.queues()),
-                                    from.nic                             ? gpu::RingKind::nic
-                                    : from.is_client() && to.is_client() ? gpu::RingKind::memif
-                                                                         : gpu::RingKind::memif_copied,
+  if (ways_.empty()) give_back();  // no kernel runs
+  const Port &from = port_of(plan.from), &to = port_of(plan.to);
+  RingPort &in = *from.rings, &out = *to.rings;
+  gpu::Device &device = segment.device(), &own = memory_->beside(device);
+  place(from, kReceive, own);
+  place(to, kTransmit, own);
+  if (in.nic) add_soft_nics(in, out, device, own, static_cast<uint32_t>(plan.appends));
+  for (const RingPort* port : {&in, &out}) {
+    if (!port->is_client()) continue;
+    memory_->share(port->buffers->memory());
+    memory_->share({reinterpret_cast<uint8_t*>(port->rings.base()), port->rings.bytes()});
+  }
+  const bool swaps = in.buffers != nullptr && in.buffers == out.buffers;
+  ways_.push_back({&segment, &in, &out,
+                   device.add_rings(segment.program(), static_cast<int>(in.queues()),
+                                    in.nic  ? gpu::RingKind::nic
+                                    : swaps ? gpu::RingKind::memif
+                                            : gpu::RingKind::memif_copied,
                                     workers(plan, from, device.info()), from.config.buffer_bytes, from.config.split)});
 }
 
@@ -146,33 +227,78 @@ int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceIn
   if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
   if (!plan.spread) return gpu::kMostRingWorkers;
   const Spread& spread = spread_.at(plan.processor.number);
-  const bool in_place = !from.nic && !plan.copies.any();
-  return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.size());
+  const bool in_place = !from.rings->nic && !plan.copies.any();
+  return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
 }
 
-void GpuPorts::add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends) {
-  const uint32_t stride = headroom_ + round_up(std::max(from.config.buffer_bytes, to.config.buffer_bytes) + appends);
-  const uint64_t bytes = (uint64_t{from.nic->buffers()} + to.nic->buffers()) * stride;
-  check_offsets(bytes);
-  auto* const base = static_cast<uint8_t*>(device.address(device.add_state(bytes)));
-  const SoftNicPort::Pool pool{{base, bytes}, stride, headroom_};
-  from.nic->add(device, kReceive, pool, 0);
-  to.nic->add(device, kTransmit, pool, from.nic->buffers());
+void GpuPorts::add_soft_nics(RingPort& from, RingPort& to, gpu::Device& device, gpu::Device& own, uint32_t appends) {
+  if (from.nic->pool(kReceive) == nullptr) {
+    const uint32_t largest = std::max(from.config.buffer_bytes, to.config.buffer_bytes),
+                   stride = headroom_ + round_up(largest + appends);
+    const uint64_t bytes = (uint64_t{from.nic->buffers()} + to.nic->buffers()) * stride;
+    check_offsets(bytes);
+    const auto pool = std::make_shared<const SoftNicPort::Pool>(own, bytes, stride, headroom_);
+    from.nic->add(own, *memory_, kReceive, pool, 0);
+    to.nic->add(own, *memory_, kTransmit, pool, from.nic->buffers());
+  }
+  from.nic->add_engines(device, kReceive);
+  to.nic->add_engines(device, kTransmit);
+}
+
+void GpuPorts::open() {
+  for (Port& port : ports_)
+    if (port.is_new(this) && !port.rings->nic && !std::exchange(port.is_open, true)) port.rings->memif->open();
 }
 
 void GpuPorts::start() {
   if (!any()) return;
+  open();
   wake_ = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   if (wake_ < 0) throw Error("no eventfd for GPU ports");
-  for (auto& port : ports_) {
-    if (!port->nic) {
-      port->memif->open();
-      continue;
-    }
-    begin_rings(*port);
-    port->nic->start(*port->elements[0]->losses);
+  for (Port& port : ports_) {
+    RingPort& rings = *port.rings;
+    if (!port.is_new(this) || !rings.nic) continue;
+    rings.begin_rings();
+    rings.nic->start(*rings.losses);
   }
   thread_ = std::thread([this] { serve(); });
+}
+
+void GpuPorts::take_over() noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    for (Port& port : ports_) {
+      RingPort& rings = *port.rings;
+      if (port.is_new(this)) continue;
+      rings.user = this;
+      rings.elements.swap(port.elements);
+      rings.tell_elements();
+      if (rings.nic)
+        rings.nic->take_over(*port.config.soft_nic);
+      else
+        rings.memif->on_down = [this, &rings](memif::Session& session) { peer_has_gone(rings, session); };
+    }
+    serving_ = true;
+  }
+  wake();
+}
+
+void GpuPorts::pause() {
+  const std::lock_guard lock(mutex_);
+  serving_ = false;
+  for (Way& way : ways_) end(way);
+  for (const Port& port : ports_)
+    if (port.rings->nic) port.rings->nic->pause();
+}
+
+void GpuPorts::go_on() {
+  {
+    const std::lock_guard lock(mutex_);
+    for (const Port& port : ports_)
+      if (port.rings->nic) port.rings->nic->go_on();
+    serving_ = true;
+  }
+  wake();
 }
 
 void GpuPorts::stop() {
@@ -181,16 +307,26 @@ void GpuPorts::stop() {
       const std::lock_guard lock(mutex_);
       stopping_ = true;
     }
-    const uint64_t one = 1;
-    if (write(wake_, &one, sizeof one) < 0) std::perror("heddle: eventfd");
+    wake();
     thread_.join();
-    for (auto& port : ports_)
-      if (port->nic) port->nic->stop_receiving();
+  }
+  const char* const reason = serving_ ? "the program ends" : "the port is closed";
+  if (serving_) {
+    for (const Port& port : ports_)
+      if (port.rings->nic) port.rings->nic->stop_receiving();
     for (Way& way : ways_) end(way);
     wake_peers();
-    for (auto& port : ports_) port->nic ? port->nic->stop() : port->memif->disconnect("the program ends");
+    serving_ = false;
   }
-  if (wake_ >= 0) close(std::exchange(wake_, -1));
+  for (const Port& port : ports_)
+    if (port.rings->user == this) port.rings->close(*memory_, reason);
+  ports_.clear(), ways_.clear();
+  if (wake_ >= 0) ::close(std::exchange(wake_, -1));
+}
+
+void GpuPorts::wake() {
+  const uint64_t one = 1;
+  if (wake_ >= 0 && write(wake_, &one, sizeof one) < 0) std::perror("heddle: eventfd");
 }
 
 void GpuPorts::serve() {
@@ -199,39 +335,46 @@ void GpuPorts::serve() {
   bool called = false;
   for (;;) {
     std::vector<pollfd> files{{wake_, POLLIN, 0}};
-    microseconds pause;
+    microseconds pause = kLookEvery;
     {
       const std::lock_guard lock(mutex_);
       if (stopping_) return;
-      if (const auto now = Clock::now(); called || now >= look_again) {
-        look();
-        look_again = now + kLookEvery;
+      if (serving_) {
+        if (const auto now = Clock::now(); called || now >= look_again) {
+          look();
+          look_again = now + kLookEvery;
+        }
+        pause = wake_peers();
+        for (const Port& port : ports_)
+          if (!port.rings->nic && port.rings->memif->descriptor() >= 0)
+            files.push_back({port.rings->memif->descriptor(), POLLIN, 0});
       }
-      pause = wake_peers();
-      for (auto& port : ports_)
-        if (!port->nic && port->memif->descriptor() >= 0) files.push_back({port->memif->descriptor(), POLLIN, 0});
     }
     const timespec time{0, std::chrono::nanoseconds(pause).count()};
     called = ppoll(files.data(), files.size(), &time, nullptr) > 0;
+    if ((files[0].revents & POLLIN) == 0) continue;
+    uint64_t calls = 0;
+    if (read(wake_, &calls, sizeof calls) < 0) std::perror("heddle: eventfd");
   }
 }
 
 void GpuPorts::look() {
-  for (auto& port : ports_) {
-    if (port->nic) continue;
-    port->memif->serve();
-    if (port->memif->refused() && port->memif->problem() != port->told) {
-      port->told = port->memif->problem();
-      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port->name.c_str(),
-                   port->memif->config().socket.c_str(), port->told.c_str());
+  for (const Port& each : ports_) {
+    RingPort& port = *each.rings;
+    if (port.nic) continue;
+    port.memif->serve();
+    if (port.memif->refused() && port.memif->problem() != port.told) {
+      port.told = port.memif->problem();
+      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port.name.c_str(),
+                   port.memif->config().socket.c_str(), port.told.c_str());
     }
-    if (port->memif->session() == nullptr || port->number == port->memif->number()) continue;
+    if (port.memif->session() == nullptr || port.number == port.memif->number()) continue;
     try {
-      new_connection(*port);
+      new_connection(port);
     } catch (const Error& error) {
-      std::fprintf(stderr, "heddle: GPU port %s: its peer's memory cannot be used: %s\n", port->name.c_str(),
+      std::fprintf(stderr, "heddle: GPU port %s: its peer's memory cannot be used: %s\n", port.name.c_str(),
                    error.what());
-      port->memif->disconnect("the GPU cannot use the memory");
+      port.memif->disconnect("the GPU cannot use the memory");
     }
   }
   if (has_failed()) return;
@@ -239,7 +382,7 @@ void GpuPorts::look() {
     if (!way.running && way.from->is_up() && way.to->is_up()) begin(way);
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
-    Port& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
+    RingPort& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
     std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
     liar.memif->disconnect(gpu::text(fault));
   }
@@ -248,8 +391,8 @@ void GpuPorts::look() {
 microseconds GpuPorts::wake_peers() {
   using Found = memif::Interrupts::Found;
   Found found = Found::only_polling;
-  for (auto& port : ports_)
-    if (!port->nic && port->is_up()) found = std::max(found, port->interrupts.look(events_));
+  for (const Port& port : ports_)
+    if (!port.rings->nic && port.rings->is_up()) found = std::max(found, port.rings->interrupts.look(events_));
   pause_ = found == Found::only_polling ? kLookEvery
            : found == Found::packets    ? kWakeSoonest
                                         : std::min(pause_ * 9 / 8, kWakeLatest);
@@ -259,105 +402,50 @@ microseconds GpuPorts::wake_peers() {
 bool GpuPorts::has_failed() {
   for (const Way& way : ways_) {
     if (way.segment->device().failure().empty()) continue;
-    for (const Port* port : {way.from, way.to})
+    for (const RingPort* port : {way.from, way.to})
       for (GPUPort* element : port->elements) element->failed = true;
     return true;
   }
   return false;
 }
 
-void GpuPorts::new_connection(Port& port) {
+void GpuPorts::new_connection(RingPort& port) {
   port.number = port.memif->number();
   port.interrupts.begin(*port.memif->session(), port.config.memif.role);
-  begin_rings(port);
-  if (const memif::ServerSession* session = port.memif->server_session()) take_memory(port, *session);
-}
-
-void GpuPorts::begin_rings(Port& port) {
-  for (Rings& rings : port.directions) {
-    rings.positions.assign(port.queues(), {0, 0});
-    rings.fresh = true;
+  if (const memif::ServerSession* session = port.memif->server_session()) {
+    give_back();
+    const auto is_too_much = [&] { return memory_->kept() + session->regions().size() > kMostKept; };
+    if (is_too_much()) begin_anew();
+    if (is_too_much())
+      throw Error(
+          "the memory of too many former peers is still in use, because kernels of functions are resident; run "
+          "with --launch async");
   }
-  for (GPUPort* element : port.elements) {
-    element->connected = true;
-    element->connections.fetch_add(1);
-  }
+  port.begin_rings();
+  for (const gpu::SharedMemory& memory : port.peer_memory) memory_->share(memory);
 }
 
-void GpuPorts::take_memory(Port& port, const memif::ServerSession& session) {
-  give_back();
-  const auto is_too_much = [&] { return kept_.size() + session.regions().size() > kMostKept; };
-  if (is_too_much()) begin_anew();
-  if (is_too_much())
-    throw Error(
-        "the memory of too many former peers is still in use, because kernels of functions are resident; run "
-        "with --launch async");
-  for (const memif::Region& region : session.regions()) port.peer_memory.push_back(memory_of(region));
-  port.peer_capacity = smallest_buffer(session);
-  for (const Way& way : ways_)
-    if (way.from == &port || way.to == &port)
-      for (const gpu::SharedMemory& memory : port.peer_memory) way.segment->device().share(memory);
-}
-
-uint32_t GpuPorts::smallest_buffer(const memif::Session& session) {
-  uint32_t least = UINT16_MAX;
-  for (const memif::SharedRing& shared : session.transmitting())
-    for (int i = 0; i < 1 << shared.log2_size; ++i) {
-      const uint32_t bytes = __atomic_load_n(&shared.ring->descriptors()[i].length, __ATOMIC_RELAXED);
-      if (bytes > 0) least = std::min(least, bytes);
-    }
-  return least;
-}
-
-void GpuPorts::peer_has_gone(Port& port, memif::Session& session) {
+void GpuPorts::peer_has_gone(RingPort& port, memif::Session& session) {
   for (Way& way : ways_)
     if (way.from == &port || way.to == &port) end(way);
-  for (GPUPort* element : port.elements) element->connected = false;
-  port.peer_memory.clear();
-  auto* server = dynamic_cast<memif::ServerSession*>(&session);
-  if (server == nullptr) return;
-  for (memif::Region& region : server->take_regions()) kept_.push_back(std::move(region));
-  give_back();
+  port.forget_peer(*memory_, session);
+  if (serving_) give_back();
 }
 
 void GpuPorts::give_back() {
-  std::erase_if(kept_, [this](const memif::Region& region) {
-    return std::all_of(ways_.begin(), ways_.end(),
-                       [&](const Way& way) { return way.segment->device().unshare(memory_of(region)); });
+  memory_->take_back([this](const gpu::SharedMemory& memory) {
+    return std::ranges::all_of(ways_, [&](const Way& way) { return way.segment->device().unshare(memory); });
   });
-}
-
-gpu::RingEnd GpuPorts::ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const {
-  const Rings& rings = port.directions[direction];
-  gpu::RingEnd end{};
-  if (port.nic) end = port.nic->ring_end(direction, queue);
-  end.position = direction == kReceive ? rings.positions[queue].rx_position : rings.positions[queue].tx_position;
-  end.fresh = rings.fresh;
-  if (port.nic) return end;
-  const memif::Session& session = *port.memif->session();
-  const auto& shared = (direction == kReceive ? session.receiving() : session.transmitting())[queue];
-  end.ring = shared.ring;
-  end.size = 1u << shared.log2_size;
-  end.owner = port.is_client();
-  end.capacity = port.config.buffer_bytes;
-  if (end.owner) {
-    end.buffers = static_cast<uint32_t*>(device.address(rings.buffers)) + size_t{queue} * end.size;
-    end.headroom = headroom_;
-    end.region = memif::ClientSession::kBufferRegion;
-    end.memory[0] = memory_of(buffers_);
-    return end;
-  }
-  end.capacity = port.peer_capacity;
-  end.region_count = static_cast<uint16_t>(port.peer_memory.size());
-  std::copy(port.peer_memory.begin(), port.peer_memory.end(), end.memory);
-  return end;
 }
 
 void GpuPorts::begin(Way& way) {
   gpu::Device& device = way.segment->device();
   std::vector<gpu::RingPair> pairs;
-  for (uint32_t queue = 0; queue < way.from->queues(); ++queue)
-    pairs.push_back({ring_end(*way.from, kReceive, queue, device), ring_end(*way.to, kTransmit, queue, device)});
+  for (uint32_t queue = 0; queue < way.from->queues(); ++queue) {
+    pairs.push_back({way.from->ring_end(kReceive, queue), way.to->ring_end(kTransmit, queue)});
+    // Where the buffers could change places, packets might get as long as these are.
+    if (way.from->is_client() && way.to->is_client()) pairs.back().tx.capacity = way.to->buffers->room();
+  }
   const Segment& plan = way.segment->plan();
   try {
     device.start_rings(

@@ -9,11 +9,9 @@
 #include <thread>
 #include <vector>
 
-#include "elements/endpoints/gpu_port.h"
 #include "engine/gpu_segment.h"
 #include "engine/plan.h"
-#include "engine/soft_nic_port.h"
-#include "io/memif/interrupts.h"
+#include "engine/ring_port.h"
 
 namespace heddle {
 
@@ -25,51 +23,50 @@ std::optional<GPUPort::Config> receiving_port(const Router& router, const Segmen
  *  client, and, by WARP_BATCH and NDESC, several multiprocessors serve a ring pair. */
 bool may_gather(const GPUPort::Config& config);
 
-/** The ports whose rings GPUs drive: their shared memory, their peers, and the kernels that take packets from one
- *  port's rings through a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits
- *  for peers, and wakes those that wait for interrupts; it has nothing else to do with packets. */
+/** The ports of a configuration whose rings GPUs drive, and the kernels that take packets from one port's rings through
+ *  a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits for peers, and wakes
+ *  those that wait for interrupts; it has nothing else to do with packets.
+ *
+ *  Ports outlive configurations (RingPort). The next one is made while this one runs, has its new ports opened, and,
+ *  when this one has paused, gets its kernels (add(), start()); take_over() makes all ports its own. Until then this
+ *  one can go_on(). */
 class GpuPorts {
  public:
-  GpuPorts(const Router& router, const Plan& plan);
+  /** `former`: those that run, of which ports with the same names and arguments go on. Throws Error: a port that is
+   *  there is to be another. */
+  GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former = nullptr);
   ~GpuPorts();
   bool any() const { return !ports_.empty(); }
 
-  /** Makes the memory of the ports and room for the rings of `segment`. Before Device::start(). */
+  /** Opens the ports that are new: peers may call. Throws Error. */
+  void open();
+  /** Makes the memory of the ports and room for the rings of `segment`. Before Device::start(). Throws Error: ports
+   *  that go on cannot be served so. */
   void add(const Segment& plan, GpuSegment& segment);
-  /** Opens the ports. Throws Error. */
+  /** Does all that can fail. Throws Error. */
   void start();
-  /** Ends the kernels and the connections. */
+  /** From now on the ports are these', and packets flow. */
+  void take_over() noexcept;
+  /** Ends the kernels: what comes waits in the rings, and peers that come and go are not looked after. */
+  void pause();
+  void go_on();
+  /** Ends the kernels, and the connections of those ports that are still its own. */
   void stop();
   /** Kernels that run take up the newest programs of their segments: when it returns, no tile runs an older one. */
   void renew();
 
  private:
-  using Direction = SoftNicPort::Direction;
-  static constexpr Direction kReceive = SoftNicPort::kReceive, kTransmit = SoftNicPort::kTransmit;
-  /** The rings of a port in one direction, as a GPU knows them. */
-  struct Rings {
-    gpu::TableId buffers = gpu::TableId::none;  ///< [queues][size], of a client
-    std::vector<gpu::RingStop> positions;       ///< by queue, one of the two counts
-    bool fresh = true;
-  };
+  using Direction = RingPort::Direction;
+  static constexpr Direction kReceive = RingPort::kReceive, kTransmit = RingPort::kTransmit;
+  /** A port as this configuration has it. */
   struct Port {
-    std::string name;
+    std::shared_ptr<RingPort> rings;
     GPUPort::Config config;
-    memif::Region rings;  ///< a client's
-    std::unique_ptr<memif::Port> memif;
-    std::string told;                  ///< why memif's peers have not been connected to, as last printed
-    std::unique_ptr<SoftNicPort> nic;  ///< in memif's place; its peer is always there
-    memif::Interrupts interrupts;      ///< to its peer, of the connection that directions are about
-    Rings directions[2];
-    uint32_t first_buffer = 0;  ///< of a client, in the buffers
-    uint64_t number = 0;        ///< of the connection that directions are about
     std::vector<GPUPort*> elements;
-    std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
-    uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold
-    bool is_up() const { return nic != nullptr || memif->session() != nullptr; }
-    bool is_client() const { return nic == nullptr && config.memif.role == memif::Role::client; }
-    uint32_t size() const { return 1u << config.memif.interface.log2_size; }
-    uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
+    const Node* node;      ///< that has the arguments
+    bool is_open = false;  ///< of a new one
+    /** It has not been another's, or it is not any more. */
+    bool is_new(const GpuPorts* mine) const { return rings->user == mine; }
   };
   /** What spread segments have on a device. */
   struct Spread {
@@ -79,18 +76,24 @@ class GpuPorts {
   /** A segment between two ports. */
   struct Way {
     GpuSegment* segment;
-    Port* from;
-    Port* to;
+    RingPort* from;
+    RingPort* to;
     gpu::RingsId rings;
     bool running = false;
   };
-
-  Port& port_of(int node) const;
-  void make_memory();
-  void add_soft_nics(Port& from, Port& to, gpu::Device& device, uint32_t appends);
+  const Port& port_of(int node) const;
+  /** The running port that `port` is, or null. Throws Error if that cannot be. */
+  std::shared_ptr<RingPort> running_port(const Port& port, const std::string& name, const GpuPorts* former) const;
+  /** Throws Error: `port`, which goes on, cannot do so in this configuration. */
+  [[noreturn]] void refuse(const Port& port, const std::string& why) const;
+  void check_soft_nics(const Plan& plan, const GpuPorts& former) const;
+  void check_room(const Port& from, const Segment& segment) const;
+  void make_memory(const Plan& plan);
+  void place(const Port& port, Direction direction, gpu::Device& own) const;
+  void add_soft_nics(RingPort& from, RingPort& to, gpu::Device& device, gpu::Device& own, uint32_t appends);
   /** Warps for a ring pair of `from`. */
   int workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const;
-  gpu::TableId add_buffers(gpu::Device& device, const Port& port, Direction direction) const;
+  void wake();
   void serve();
   void look();
   /** Interrupts those that wait for packets; returns when to look again, at the latest. */
@@ -99,30 +102,25 @@ class GpuPorts {
   void end(Way& way);
   /** Ends the kernels that run, and begins them again: meanwhile memory can be given back. */
   void begin_anew();
-  void peer_has_gone(Port& port, memif::Session& session);
-  void new_connection(Port& port);
-  void begin_rings(Port& port);
-  void take_memory(Port& port, const memif::ServerSession& session);
+  void peer_has_gone(RingPort& port, memif::Session& session);
+  void new_connection(RingPort& port);
   /** Gives back what it can of former peers' memory. */
   void give_back();
   /** Whether a device has failed, which ends the program. */
   bool has_failed();
-  static uint32_t smallest_buffer(const memif::Session& session);
-  gpu::RingEnd ring_end(Port& port, Direction direction, uint32_t queue, gpu::Device& device) const;
 
   const Router& router_;
-  uint32_t headroom_ = 128, stride_ = 0;  ///< of a buffer, bytes
-  memif::Region buffers_;                 ///< of all clients
-  std::vector<std::unique_ptr<Port>> ports_;
+  std::shared_ptr<PortMemory> memory_;
+  uint32_t headroom_ = 128;  ///< of a buffer, bytes
+  std::vector<Port> ports_;
   std::map<int, Spread> spread_;  ///< by device
   std::vector<Way> ways_;
   memif::EventWriter events_;
   std::chrono::microseconds pause_{0};  ///< before peers are woken the next time
-  std::vector<memif::Region> kept_;     ///< memory of peers that have gone, which a device has not given back yet
   std::mutex mutex_;                    ///< guards all of it once the thread runs
   std::thread thread_;
   int wake_ = -1;  ///< eventfd
-  bool stopping_ = false;
+  bool serving_ = false, stopping_ = false;
 };
 
 }  // namespace heddle

@@ -17,7 +17,8 @@ size_t whole_pages(size_t bytes) {
 
 }  // namespace
 
-Gpus::Gpus(const Router& router, const Plan& plan) : router_(router), plan_(plan), ports_(router, plan) {
+Gpus::Gpus(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports)
+    : router_(router), plan_(plan), ports_(std::move(ports)) {
   for (const Segment& segment : plan.segments) {
     const int number = segment.processor.number;
     if (segment.processor.is_gpu() && !devices_.contains(number))
@@ -109,7 +110,7 @@ void Gpus::make_segments() {
     segments_[s] = std::make_unique<GpuSegment>(router_, plan_, static_cast<int>(s), device, ids, packets_.base);
     for (TableCopy* copy : copies) copy->used_by(*segments_[s]);
     offer_states(s);
-    if (segment.has_rings()) ports_.add(segment, *segments_[s]);
+    if (segment.has_rings()) ports_->add(segment, *segments_[s]);
   }
 }
 
@@ -145,10 +146,11 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
 
 void Gpus::start() {
   for (auto& [number, device] : devices_) device->start();
-  ports_.start();
+  ports_->start();
 }
 
 void Gpus::pause() {
+  ports_->pause();
   for (auto& [number, device] : devices_) device->stop();
 }
 
@@ -159,11 +161,12 @@ void Gpus::go_on() {
       device->fail(error.what());
     }
   for (GpuLane* lane : lanes_) lane->begin_anew();
+  ports_->go_on();
 }
 
 void Gpus::stop() {
   if (stopped_) return;  // after a reconfiguration the plan may be no more
-  ports_.stop();
+  ports_->stop();
   for (size_t s = 0; s < segments_.size(); ++s) {
     if (!segments_[s]) continue;
     for (const int node : plan_.segments[s].nodes) counts(node), ring_drops(node);

@@ -20,8 +20,8 @@ class LandingArea;
 /** The GPUs of a run: devices by number, the segments of the plan on them, copies of tables, counters. */
 class Gpus {
  public:
-  /** Opens the devices that the plan uses. Throws Error. */
-  Gpus(const Router& router, const Plan& plan);
+  /** Opens the devices that the plan uses. `ports`: the chain's. Throws Error. */
+  Gpus(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports);
   ~Gpus();
 
   bool any() const { return !devices_.empty(); }
@@ -36,14 +36,17 @@ class Gpus {
   void make_segments();
   /** A way through segment `s`, a GPU segment, with `slots` slots, for one thread. */
   std::unique_ptr<Lane> make_lane(size_t s, int slots);
-  /** Makes everything resident. */
+  /** Makes everything resident, but for the kernels of rings. */
   void start();
-  /** Ends the kernels, when all packets are back, for go_on(); not those of rings. */
+  /** From now on these have the ports, also those that former ones have had, and rings are served. */
+  void take_over_ports() noexcept { ports_->take_over(); }
+  /** Ends the kernels, when all packets are back, for go_on(); what comes to ports whose rings they drive waits. */
   void pause();
   /** Makes everything resident again, with the slots of the lanes empty; takes no memory. A device that cannot go on
    *  has failed, and says so. */
   void go_on();
-  /** Ends it all, when all packets are back: counters keep their last values, copies of tables are freed. */
+  /** Ends it all, when all packets are back: counters keep their last values, copies of tables are freed, ports are
+   *  closed that no others have taken over. */
   void stop();
 
   /** What the devices that have failed say, but for those where the CPU goes on with every segment. */
@@ -57,7 +60,10 @@ class Gpus {
   std::vector<uint64_t> ring_drops(int node);
 
   /** When it returns, rings run no program that is not the newest. */
-  void renew_rings() { ports_.renew(); }
+  void renew_rings() { ports_->renew(); }
+
+  /** For those of the next configuration. */
+  const GpuPorts& ports() const { return *ports_; }
 
   /** "gpu0 (MODEL), gpu1 (MODEL)", "" if there is none. */
   std::string text() const;
@@ -72,7 +78,7 @@ class Gpus {
 
   const Router& router_;
   const Plan& plan_;
-  GpuPorts ports_;                                       // before the devices: their memory goes after them
+  std::unique_ptr<GpuPorts> ports_;                      // before the devices: their memory goes after them
   std::map<int, std::unique_ptr<gpu::Device>> devices_;  // by number
   PacketMemory packets_;                                 // with the staging memory behind them
   size_t packet_bytes_ = 0;                              // of a packet, at most, as a rule

@@ -66,11 +66,6 @@ std::vector<Engine::Heir> Engine::heirs(Generation& old, Generation& next) {
 }
 
 void Engine::check_replaceable(const Generation& next) const {
-  const auto has_rings = [](const Plan& plan) {
-    return std::any_of(plan.segments.begin(), plan.segments.end(), [](auto& segment) { return segment.has_rings(); });
-  };
-  if (has_rings(next.plan) || has_rings(now_->plan))
-    throw Error("ports that a GPU drives (FromGPUPort) cannot be reconfigured while the program runs; start it anew");
   if (next.plan.options.workers != has_master_)
     throw Error(
         "whether a packet thread drives the GPU for the others (--workers) is said when the program is started");
@@ -98,7 +93,11 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
   next->ports = std::move(ports);
   try {
     check_replaceable(*next);
+    // In this order: DPDK's ports are to know which of them are for soft NICs.
+    next->gpu_ports =
+        std::make_unique<GpuPorts>(next->router, next->plan, now_->gpus != nullptr ? &now_->gpus->ports() : nullptr);
     next->ports->start(resources_.packets(), worker_threads());
+    next->gpu_ports->open();
     for (const Heir& pair : heirs(*now_, *next)) {
       pair.heir->predecessor = pair.predecessor;
       pair.heir->same_arguments = pair.same_arguments && pair.heir->name != rewritten;
@@ -107,6 +106,7 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
     check_running();
     hand_over(next);
   } catch (...) {
+    next->gpu_ports.reset();
     next->ports->roll_back();
     next->given_up = true;
     const std::lock_guard lock(changing_);
@@ -139,6 +139,7 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
     go_on_with_old(*next, std::span(pairs).first(taken));
     throw;
   }
+  if (next->gpus != nullptr) next->gpus->take_over_ports();
   if (now_->gpus != nullptr) {
     now_->gpus->stop();
     for (std::string& failure : now_->gpus->failures()) problems_.push_back(std::move(failure));
@@ -159,7 +160,7 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
 }
 
 void Engine::prepare(Generation& next) {
-  next.gpus = resources_.gpus_for(next.router, next.plan, lanes_a_segment(), next.slots);
+  next.gpus = resources_.gpus_for(next.router, next.plan, std::move(next.gpu_ports), lanes_a_segment(), next.slots);
   make_workers(next);
   broker_->replace(next.members);
   now_->members.swap(next.members);

@@ -26,16 +26,17 @@ size_t round_up(size_t value, size_t to) { return (value + to - 1) / to * to; }
 
 std::shared_ptr<Gpus> Resources::acquire(const Router& router, const Plan& plan, const Wanted& wanted) {
   if (dpdk::wanted()) dpdk::start_eal(wanted.dpdk_args, wanted.threads);
-  if (plan.uses_gpu()) gpus_ = std::make_shared<Gpus>(router, plan);
+  if (plan.uses_gpu()) gpus_ = std::make_shared<Gpus>(router, plan, std::make_unique<GpuPorts>(router, plan));
   check_ports(plan);
   make_packet_memory(plan, wanted);
   if (dpdk::wanted()) dpdk::start_ports(*packets_, wanted.threads);
   return gpus_;
 }
 
-std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, int lanes, int slots) const {
+std::shared_ptr<Gpus> Resources::gpus_for(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports,
+                                          int lanes, int slots) const {
   if (!plan.uses_gpu()) return nullptr;
-  auto gpus = std::make_shared<Gpus>(router, plan);
+  auto gpus = std::make_shared<Gpus>(router, plan, std::move(ports));
   check_ports(plan);
   gpus->use_packet_memory_of(*gpus_, lanes, slots);
   return gpus;

@@ -26,8 +26,10 @@ class Resources {
    *  the object. */
   std::shared_ptr<Gpus> acquire(const Router& router, const Plan& plan, const Wanted& wanted);
 
-  /** GPUs for another plan; packet memory stays. Those that acquire() has opened have been stopped. Throws Error. */
-  std::shared_ptr<Gpus> gpus_for(const Router& router, const Plan& plan, int lanes, int slots) const;
+  /** GPUs for another plan, with its ports; packet memory stays. Those that acquire() has opened have been stopped.
+   *  Throws Error. */
+  std::shared_ptr<Gpus> gpus_for(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports, int lanes,
+                                 int slots) const;
   /** Whether there is packet memory that GPUs reach. */
   bool reached_by_gpus() const { return gpus_ != nullptr; }
 

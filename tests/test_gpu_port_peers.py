@@ -193,7 +193,7 @@ def test_one_of_two_peers_dies_and_returns(heddle, place, kernels):
         lost = 0
         wait_until(lambda: forward(700), what="frames")
         other.close()
-        wait_until(lambda: read_handler(mirror.control, "ToGPUPort@3.connected") == "false")
+        wait_until(lambda: read_handler(mirror.control, "out.connected") == "false")
         waiting = one.send(frames[sent : sent + 64])
         sent += waiting
         assert waiting == 64 and one.room() == 0

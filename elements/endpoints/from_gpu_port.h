@@ -49,6 +49,9 @@ namespace heddle {
  *  the other port of the chain. All client ports of a chain share one memory for their buffers, so their peers can see
  *  each other's packets.
  *
+ *  Hot reconfiguration: a port that has the same name in the next configuration goes on as it is, with its peer and
+ *  what lies in its rings. Only WARP_BATCH and KERNELS may be others then.
+ *
  *  Drop reasons: `bad_descriptor` (region, offset or length lie outside of what the port shares, or of the NIC's
  *  buffer, or the NIC has seen an error: such memory is not touched), `chained` (a packet in several buffers). A peer
  *  whose ring indices make no sense is disconnected, and standard error says so.

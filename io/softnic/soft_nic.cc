@@ -30,14 +30,42 @@ void Mover::stop() {
   if (!thread_.joinable()) return;
   close();
   stopping_.store(true, std::memory_order_relaxed);
+  go_on();
   thread_.join();
 }
 
+void Mover::pause() {
+  if (!thread_.joinable()) return;
+  paused_.store(true);
+  rests_.wait(false);
+}
+
+void Mover::go_on() {
+  paused_.store(false);
+  paused_.notify_one();
+}
+
+void Mover::wait_if_paused() {
+  while (paused_.load()) {  // again, for it may be paused anew before it says that it rests no more
+    rests_.store(true);
+    rests_.notify_one();
+    paused_.wait(true);
+    rests_.store(false);
+  }
+}
+
 void Mover::run() {
+  move_frames();
+  rests_.store(true);  // for good
+  rests_.notify_one();
+}
+
+void Mover::move_frames() {
   const dpdk::ThreadGuard guard;
   uint32_t last_owned = ~0u;  // none: the time begins to run with stop()
   Clock::time_point deadline{};
   for (int idle = 0;;) {
+    wait_if_paused();
     const bool closed = closed_.load(std::memory_order_relaxed), stopping = stopping_.load(std::memory_order_relaxed);
     bool busy = finish();
     try {
@@ -76,7 +104,7 @@ Mover::Batch* Mover::done() {
 }
 
 bool Receiver::is_right(Packet* packet) {
-  if (packet->pkt_len == 0 || (port_.checked && !dpdk::has_its_bytes(packet))) [[unlikely]]
+  if (packet->pkt_len == 0 || (port_->checked && !dpdk::has_its_bytes(packet))) [[unlikely]]
     add(counts_.bad_length, 1);
   else if ((packet->nb_segs > 1 && rte_pktmbuf_linearize(packet) != 0) ||
            packet->pkt_len > uint64_t{ring_.size - 1} * buffer_bytes_) [[unlikely]]
@@ -90,10 +118,10 @@ bool Receiver::is_right(Packet* packet) {
 /** Receives up to `most` frames. */
 void Receiver::poll(uint32_t most) {
   next_ = held_count_ = 0;
-  for (int queue = queue_; queue < port_.queues && held_count_ < most; queue += step_) {
+  for (int queue = queue_; queue < port_->queues && held_count_ < most; queue += step_) {
     Packet** const at = held_ + held_count_;
     const int n =
-        rte_eth_rx_burst(port_.id, static_cast<uint16_t>(queue), at, static_cast<uint16_t>(most - held_count_));
+        rte_eth_rx_burst(port_->id, static_cast<uint16_t>(queue), at, static_cast<uint16_t>(most - held_count_));
     held_count_ += static_cast<uint32_t>(std::remove_if(at, at + n, [this](Packet* p) { return !is_right(p); }) - at);
   }
 }
@@ -102,7 +130,7 @@ bool Receiver::begin(bool closed) {
   if (!has_room()) return false;
   const uint32_t room = std::min(owned(), kBatch);
   if (room == 0) return false;
-  if (next_ == held_count_ && !closed && !port_.removed) poll(room);
+  if (next_ == held_count_ && !closed && !port_->removed) poll(room);
   Batch& batch = newest();
   Piece* const to = pieces();
   uint32_t used = 0;
@@ -130,7 +158,10 @@ bool Receiver::finish() {
 }
 
 /** All but one of the descriptors are empty again. */
-bool Receiver::is_through() const { return next_ == held_count_ && (head_ == 0 || owned() == ring_.size - 1); }
+bool Receiver::is_through() const {
+  if (given_up_.load(std::memory_order_relaxed)) return true;
+  return next_ == held_count_ && (head_ == 0 || owned() == ring_.size - 1);
+}
 
 Receiver::~Receiver() {
   stop();
@@ -156,7 +187,7 @@ bool Transmitter::begin(bool) {
 /** The frames are there: gives them their lengths, and drops those that are none or that the port does not take. */
 void Transmitter::prepare(Batch& batch) {
   const Piece* const pieces = ring_.host->pieces[finished_ % kTransfers];
-  const uint32_t longest = port_.longest_frame.load(std::memory_order_relaxed);
+  const uint32_t longest = port_->longest_frame.load(std::memory_order_relaxed);
   uint32_t kept = 0;
   for (uint32_t i = 0; i < batch.count; ++i) {
     Packet* const packet = batch.packets[i];
@@ -177,10 +208,10 @@ bool Transmitter::finish() {
   if (batch == nullptr) return false;
   const uint32_t left = batch->ready ? batch->count - batch->sent : UINT32_MAX;
   if (!batch->ready) prepare(*batch);
-  if (port_.removed)
+  if (port_->removed)
     drop(*batch);
   else
-    batch->sent += rte_eth_tx_burst(port_.id, queue_, batch->packets + batch->sent,
+    batch->sent += rte_eth_tx_burst(port_->id, queue_, batch->packets + batch->sent,
                                     static_cast<uint16_t>(batch->count - batch->sent));
   if (batch->sent == batch->count) ++finished_;
   return batch->count - batch->sent != left;

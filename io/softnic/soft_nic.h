@@ -46,12 +46,17 @@ struct Ring {
 class Mover {
  public:
   Mover(const Ring& ring, const dpdk::Port& port, uint16_t queue, Counts& counts)
-      : ring_(ring), port_(port), queue_(queue), counts_(counts) {}
+      : ring_(ring), port_(&port), queue_(queue), counts_(counts) {}
   virtual ~Mover() = default;
   Mover(const Mover&) = delete;
   Mover& operator=(const Mover&) = delete;
 
   void start();
+  /** Returns when its thread does nothing until go_on(); what has been begun may be under way. */
+  void pause();
+  void go_on();
+  /** Another object of the same port. While it is paused. */
+  void use(const dpdk::Port& port) { port_ = &port; }
   /** A hint, before stop(): takes nothing new. */
   void close() { closed_.store(true, std::memory_order_relaxed); }
   /** Ends it when all that has come is through, or nothing has moved for two seconds. */
@@ -80,7 +85,7 @@ class Mover {
   Batch* done();
 
   const Ring ring_;
-  const dpdk::Port& port_;
+  const dpdk::Port* port_;
   const uint16_t queue_;
   Counts& counts_;
   uint32_t head_ = 0;                  ///< free-running; a descriptor is the NIC's own from the transfer on
@@ -89,8 +94,11 @@ class Mover {
 
  private:
   void run();
+  void move_frames();
+  void wait_if_paused();
 
   std::atomic<bool> closed_{false}, stopping_{false};
+  std::atomic<bool> paused_{false}, rests_{false};  // what is wanted of the thread, and whether it is so, or has ended
   std::thread thread_;
 };
 
@@ -103,6 +111,8 @@ class Receiver final : public Mover {
       : Mover(ring, port, queue, counts), step_(step), buffer_bytes_(buffer_bytes) {}
   /** Frees and counts what is left. The GPU drives the ring no more. */
   ~Receiver() override;
+  /** Nobody takes what is in the ring: stop() does not wait for it. Before stop(). */
+  void give_up() { given_up_.store(true, std::memory_order_relaxed); }
 
  private:
   bool begin(bool closed) override;
@@ -115,6 +125,7 @@ class Receiver final : public Mover {
   const uint32_t buffer_bytes_;
   Packet* held_[kBatch];  // from the port, without descriptors so far
   uint32_t next_ = 0, held_count_ = 0;
+  std::atomic<bool> given_up_{false};
 };
 
 /** Frames to one queue of the port, whose packets come from `pool`. While the port takes nothing, descriptors are not

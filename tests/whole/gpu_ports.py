@@ -53,13 +53,16 @@ class Mirror:
         self.stack = contextlib.ExitStack()
         if role == "client":
             self.listeners = [self.stack.enter_context(memif.Listener(path)) for path in self.sockets]
-        keywords = f"ROLE {role}, KERNELS {kernels}, QUEUES {queues}, NDESC {size}{more}"
-        last = "a" if ports == 1 else f"b, SOCKET {self.sockets[1]}, {keywords}"
-        text = f"FromGPUPort(a, SOCKET {self.sockets[0]}, {keywords}) -> {chain} -> ToGPUPort({last})"
+        self.keywords = f"ROLE {role}, KERNELS {kernels}, QUEUES {queues}, NDESC {size}{more}"
         self.control = f"{place}/control"
         self.running = self.stack.enter_context(
-            heddle.start("run", "--json", "-u", self.control, "-e", text, *SIMT, *extra)
+            heddle.start("run", "--json", "-u", self.control, "-e", self.text(chain), *SIMT, *extra)
         )
+
+    def text(self, chain):
+        """The configuration with this chain."""
+        last = "a" if len(self.sockets) == 1 else f"b, SOCKET {self.sockets[1]}, {self.keywords}"
+        return f"FromGPUPort(a, SOCKET {self.sockets[0]}, {self.keywords}) -> {chain} -> out :: ToGPUPort({last})"
 
     def peer(self, port=0, **options):
         if self.role == "client":

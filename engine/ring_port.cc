@@ -1,0 +1,160 @@
+#include "engine/ring_port.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/error.h"
+
+namespace heddle {
+namespace {
+
+gpu::SharedMemory memory_of(const memif::Region& region) {
+  return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
+}
+
+GPUPort::Config without_port(GPUPort::Config config) {
+  config.soft_nic = nullptr;  // another configuration has another object
+  return config;
+}
+
+std::filesystem::path path_of(const memif::PortConfig& config) {
+  return std::filesystem::absolute(config.socket).lexically_normal();
+}
+
+std::string dpdk_name(const std::string& device) { return device.substr(0, device.find(',')); }
+
+uint32_t smallest_buffer(const memif::Session& session) {
+  uint32_t least = UINT16_MAX;
+  for (const memif::SharedRing& shared : session.transmitting())
+    for (int i = 0; i < 1 << shared.log2_size; ++i) {
+      const uint32_t bytes = __atomic_load_n(&shared.ring->descriptors()[i].length, __ATOMIC_RELAXED);
+      if (bytes > 0) least = std::min(least, bytes);
+    }
+  return least;
+}
+
+}  // namespace
+
+RingPort::RingPort(std::string name, const GPUPort::Config& config, const GpuPorts* user,
+                   std::vector<GPUPort*> elements)
+    : name(std::move(name)),
+      config(without_port(config)),
+      device(config.soft_nic == nullptr ? "" : config.soft_nic->device),
+      elements(std::move(elements)),
+      user(user) {
+  if (config.soft_nic == nullptr) return;
+  nic = std::make_unique<SoftNicPort>(config);
+  losses = std::make_shared<softnic::Counts>();
+}
+
+std::string RingPort::difference(const GPUPort::Config& next) const {
+  const memif::PortConfig &mine = config.memif, &its = next.memif;
+  const auto is = [](const char* argument, auto value) {
+    return std::string("its ") + argument + " is " + std::to_string(value);
+  };
+  if ((next.soft_nic != nullptr) != (nic != nullptr)) return nic ? "it is a soft NIC" : "it is a memif";
+  // What stands behind the first comma dpdk::PortChange compares.
+  if (nic && dpdk_name(next.soft_nic->device) != dpdk_name(device)) return "its SOFTNIC is " + device;
+  if (!nic && path_of(mine) != path_of(its)) return "its SOCKET is " + mine.socket;
+  if (mine.role != its.role) return std::string("its ROLE is ") + (is_client() ? "client" : "server");
+  if (mine.interface.id != its.interface.id) return is("ID", mine.interface.id);
+  if (mine.interface.secret != its.interface.secret) return "its SECRET is another one";
+  if (queues() != static_cast<uint32_t>(its.interface.queues)) return is("QUEUES", queues());
+  if (mine.interface.log2_size != its.interface.log2_size) return is("NDESC", size());
+  if (config.buffer_bytes != next.buffer_bytes) return is("BUFFER", config.buffer_bytes);
+  return "";
+}
+
+bool RingPort::shares_place(const GPUPort::Config& other) const {
+  if (nic) return other.soft_nic != nullptr && dpdk_name(other.soft_nic->device) == dpdk_name(device);
+  return other.soft_nic == nullptr && !is_client() && other.memif.role == memif::Role::server &&
+         path_of(other.memif) == path_of(config.memif);
+}
+
+void RingPort::place(Direction direction, gpu::Device& memory) {
+  Rings& its = directions[direction];
+  its.memory = &memory;
+  if (!is_client() || its.table != gpu::TableId::none) return;
+  const uint32_t count = queues() * size(), first = first_buffer + (direction == kReceive ? 0 : count);
+  std::vector<uint32_t> offsets(count);
+  for (uint32_t i = 0; i < count; ++i) offsets[i] = (first + i) * buffers->stride;
+  its.table = memory.add_table(std::as_bytes(std::span(offsets)));
+}
+
+void RingPort::begin_rings() {
+  for (Rings& its : directions) {
+    its.positions.assign(queues(), {0, 0});
+    its.fresh = true;
+  }
+  ++connections;
+  tell_elements();
+  const memif::ServerSession* const session = nic ? nullptr : memif->server_session();
+  if (session == nullptr) return;
+  for (const memif::Region& region : session->regions()) peer_memory.push_back(memory_of(region));
+  peer_capacity = smallest_buffer(*session);
+}
+
+void RingPort::tell_elements() {
+  const bool connected = nic != nullptr || (is_up() && number == memif->number());
+  for (GPUPort* element : elements) element->connected = connected, element->connections = connections;
+}
+
+gpu::RingEnd RingPort::ring_end(Direction direction, uint32_t queue) const {
+  const Rings& its = directions[direction];
+  gpu::RingEnd end{};
+  if (nic) end = nic->ring_end(direction, queue);
+  end.position = direction == kReceive ? its.positions[queue].rx_position : its.positions[queue].tx_position;
+  end.fresh = its.fresh;
+  if (nic) return end;
+  const memif::Session& session = *memif->session();
+  const auto& shared = (direction == kReceive ? session.receiving() : session.transmitting())[queue];
+  end.ring = shared.ring;
+  end.size = 1u << shared.log2_size;
+  end.owner = is_client();
+  end.capacity = config.buffer_bytes;
+  if (end.owner) {
+    end.buffers = static_cast<uint32_t*>(its.memory->address(its.table)) + size_t{queue} * end.size;
+    end.headroom = buffers->headroom;
+    end.region = memif::ClientSession::kBufferRegion;
+    end.memory[0] = buffers->memory();
+    return end;
+  }
+  end.capacity = peer_capacity;
+  end.region_count = static_cast<uint16_t>(peer_memory.size());
+  std::copy(peer_memory.begin(), peer_memory.end(), end.memory);
+  return end;
+}
+
+void RingPort::forget_peer(PortMemory& memory, memif::Session& session) {
+  for (GPUPort* element : elements) element->connected = false;
+  peer_memory.clear();
+  auto* server = dynamic_cast<memif::ServerSession*>(&session);
+  if (server == nullptr) return;
+  for (memif::Region& region : server->take_regions()) {
+    auto taken = std::make_shared<memif::Region>(std::move(region));
+    memory.keep(memory_of(*taken), taken);
+  }
+}
+
+void RingPort::close(PortMemory& memory, const std::string& reason) {
+  if (nic) nic->close(memory);
+  if (memif) memif->disconnect(reason);
+  memif.reset();
+  for (Rings& its : directions)
+    if (its.memory != nullptr && its.table != gpu::TableId::none) try {
+        its.memory->remove_table(std::exchange(its.table, gpu::TableId::none));
+      } catch (const Error&) {
+        // A device that has failed has nothing any more.
+      }
+  if (rings.base() != nullptr) {
+    auto taken = std::make_shared<memif::Region>(std::move(rings));
+    memory.keep(memory_of(*taken), taken);
+  }
+  if (buffers != nullptr && buffers.use_count() == 1) {
+    const gpu::SharedMemory shared = buffers->memory();
+    memory.keep(shared, std::move(buffers));
+  }
+  buffers = nullptr;
+}
+
+}  // namespace heddle

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "elements/endpoints/gpu_port.h"
+#include "engine/port_memory.h"
+#include "engine/soft_nic_port.h"
+#include "io/memif/interrupts.h"
+
+namespace heddle {
+
+class GpuPorts;
+
+/** The buffers of ports that are memif's clients and have been opened together, in one memory, so that packets can stay
+ *  where they are from one of them to another. */
+struct ClientBuffers {
+  memif::Region region;
+  uint32_t headroom, stride;                           ///< of a buffer, bytes
+  uint32_t room() const { return stride - headroom; }  ///< for a packet and what is put behind it
+  gpu::SharedMemory memory() const { return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()}; }
+};
+
+/** A port whose rings a GPU drives: its memory, its peer, and how far its rings are. It goes on in configurations that
+ *  have it one after the other. */
+struct RingPort {
+  using Direction = SoftNicPort::Direction;
+  static constexpr Direction kReceive = SoftNicPort::kReceive, kTransmit = SoftNicPort::kTransmit;
+  /** The rings in one direction, as a GPU knows them. */
+  struct Rings {
+    gpu::Device* memory = nullptr;            ///< that of the ports beside the GPU that drives them; null: none has
+    gpu::TableId table = gpu::TableId::none;  ///< in it: [queues][size], where a client's buffers begin
+    std::vector<gpu::RingStop> positions;     ///< by queue, one of the two counts
+    bool fresh = true;                        ///< no kernel has served them since the connection is up
+  };
+
+  /** `user` has `elements` of it. */
+  RingPort(std::string name, const GPUPort::Config& config, const GpuPorts* user, std::vector<GPUPort*> elements);
+  /** Why it cannot go on as one with these arguments: "its NDESC is 1024"; "": it can. */
+  std::string difference(const GPUPort::Config& config) const;
+  /** Whether one with these arguments, of another name, would be where only one can be: it listens at the same path, or
+   *  is the same DPDK port's. */
+  bool shares_place(const GPUPort::Config& config) const;
+  /** Makes the table of its buffers in `memory`, if they have none. */
+  void place(Direction direction, gpu::Device& memory);
+  /** A new connection, or none before: all rings begin. */
+  void begin_rings();
+  /** How a GPU sees a ring. */
+  gpu::RingEnd ring_end(Direction direction, uint32_t queue) const;
+  /** What the elements of the configuration that runs say of the connection. */
+  void tell_elements();
+  /** Ends the connection, and gives back what the port has of GPUs, whose kernels do not serve it any more. */
+  void close(PortMemory& memory, const std::string& reason);
+  /** The peer has gone: what it has shared is not used any more. */
+  void forget_peer(PortMemory& memory, memif::Session& session);
+
+  bool is_up() const { return nic != nullptr || memif->session() != nullptr; }
+  bool is_client() const { return nic == nullptr && config.memif.role == memif::Role::client; }
+  uint32_t size() const { return 1u << config.memif.interface.log2_size; }
+  uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
+
+  const std::string name;
+  const GPUPort::Config config;  ///< of when it was opened, without the DPDK port
+  const std::string device;      ///< a soft NIC's
+
+  std::shared_ptr<ClientBuffers> buffers;  ///< a client's
+  uint32_t first_buffer = 0;               ///< of these
+  memif::Region rings;                     ///< a client's
+  std::unique_ptr<memif::Port> memif;
+  std::string told;                         ///< why memif's peers have not been connected to, as last printed
+  std::unique_ptr<SoftNicPort> nic;         ///< in memif's place; its peer is always there
+  std::shared_ptr<softnic::Counts> losses;  ///< its
+  memif::Interrupts interrupts;             ///< to its peer, of the connection that directions are about
+  Rings directions[2];
+  uint64_t number = 0, connections = 0;  ///< of the connection that directions are about; how many there have been
+  std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
+  uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold
+  std::vector<GPUPort*> elements;              ///< of the configuration that runs
+  const GpuPorts* user = nullptr;              ///< who is to close it
+};
+
+}  // namespace heddle
