@@ -11,7 +11,7 @@
 namespace heddle::nids {
 namespace {
 
-std::string lowered(std::string_view text) {
+std::string in_lower_case(std::string_view text) {
   std::string result(text);
   for (char& c : result)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
@@ -45,8 +45,8 @@ Whole whole_of(std::span<const Signature> rules) {
   Whole whole;
   whole.pattern_of.assign(rules.size(), PortGroups::kNoPattern);
   for (uint32_t r = 0; r < rules.size(); ++r)
-    if (const auto pattern = rules[r].fast_pattern(); !pattern.empty())
-      by_pattern[shortened(lowered(pattern), kLongestPattern)].push_back(r);
+    if (const auto pattern = rules[r].fast_pattern(); !pattern.empty() && rules[r].http_parts.empty())
+      by_pattern[shortened(in_lower_case(pattern), kLongestPattern)].push_back(r);
   for (auto& [pattern, of] : by_pattern) {
     for (const uint32_t rule : of) whole.pattern_of[rule] = static_cast<uint32_t>(whole.patterns.size());
     whole.patterns.push_back(pattern);
@@ -91,7 +91,7 @@ Automata::Automata(std::span<const Signature> rules, bool all_tcp, bool tells) {
   const Whole whole = whole_of(rules);
   pattern_count_ = whole.patterns.size();
   for (uint32_t r = 0; r < rules.size(); ++r)
-    for (uint32_t p = 0; p < kProtocols; ++p)
+    for (uint32_t p = 0; rules[r].http_parts.empty() && p < kProtocols; ++p)
       if (const auto asked = rules[r].protocol;
           whole.pattern_of[r] == PortGroups::kNoPattern && (asked == Protocol::ip || static_cast<uint32_t>(asked) == p))
         always_[p].push_back(r);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "click/arguments.h"
 #include "core/error.h"
@@ -11,6 +12,10 @@ using namespace nids;
 namespace {
 
 constexpr uint32_t kUsualMemoryMb = 64;
+
+flow::Key key_of(const View& view) {
+  return {view.source, view.destination, view.source_port, view.destination_port, view.number};
+}
 
 enum BlockedReason : int { kDropped, kRejected };
 enum ConfirmOutput : uint16_t { kBlockedOutput = 1, kRejectedOutput };
@@ -57,25 +62,25 @@ void NIDSConfirm::start(const Environment& environment) {
   if (flows_ == nullptr) return;
   const auto threads = static_cast<size_t>(environment.threads);
   const size_t directions = flows_->places(environment.threads).count / threads;
-  for (size_t t = 0; t < threads; ++t)
-    streams_.push_back(
-        std::make_unique<Streams>((size_t{memory_mb_ != 0 ? memory_mb_ : kUsualMemoryMb} << 20) / threads, directions));
+  const size_t memory = size_t{memory_mb_ != 0 ? memory_mb_ : kUsualMemoryMb} << 20;
+  for (size_t t = 0; t < threads; ++t) streams_.push_back(std::make_unique<Streams>(memory / threads, directions));
+  http_ = std::make_unique<HttpTable>(memory);
 }
 
 void NIDSConfirm::take_state(Element& old_element) {
   auto& old = static_cast<NIDSConfirm&>(old_element);
   if (flows_ != nullptr && old.flows_ != nullptr && flows_->shares_flows_with(*old.flows_))
-    std::swap(streams_, old.streams_);
+    std::swap(streams_, old.streams_), std::swap(http_, old.http_);
 }
 
 void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
+  http_->end(entry.key);
 }
 
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
-  const flow::Key key{view.source, view.destination, view.source_port, view.destination_port, view.number};
-  if (!(entry.key == key)) return {};  // addresses were changed on the way, or it has ended
+  if (!(entry.key == key_of(view))) return {};  // addresses were changed on the way, or it has ended
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
   uint64_t name = entry.word(word_);
@@ -107,9 +112,16 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     unsigned stops = 0;
     if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
       followed = follow(view, flows[i], batch.thread);
+    std::optional<HttpTable::Use> http;
     if (followed.name != 0 && !view.payload.empty())
       stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
     if (stops == 0) {
+      if (rules.asks_http && followed.name != 0) {
+        const bool closed = streams_[static_cast<size_t>(batch.thread)]->closed(followed.name);
+        http.emplace(http_->take(key_of(view), followed.window, closed));
+        http->show(followed.window);
+        http_lost_[batch.thread].add(http->gave_up() ? 1 : 0, 0);
+      }
       stops = judge_.judge(nids_->rules(), rules, packet, view, followed.window, batch.thread);
       if (stops != 0 && !followed.window.bytes.empty())
         streams_[static_cast<size_t>(batch.thread)]->set_verdict(followed.name, static_cast<uint8_t>(stops));
@@ -120,7 +132,10 @@ void NIDSConfirm::run_cpu(Batch& batch) {
 
 std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list{{"alerts", judge_.alerts()}, {"gave_up", judge_.gave_up()}};
-  if (flows_ != nullptr) list.insert(list.end(), {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}});
+  if (flows_ != nullptr)
+    list.insert(
+        list.end(),
+        {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}, {"http_lost", http_lost_.packets()}});
   return list;
 }
 

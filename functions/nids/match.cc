@@ -15,8 +15,6 @@
 namespace heddle::nids {
 namespace {
 
-char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
-
 bool same(const uint8_t* text, const Content& content) {
   if (!content.nocase) return std::memcmp(text, content.bytes.data(), content.bytes.size()) == 0;
   return std::equal(content.bytes.begin(), content.bytes.end(), text,
@@ -188,8 +186,10 @@ struct Reading {
 std::optional<Reading> read_number(const Content& content, const Text& text, int64_t base, const Workspace& workspace) {
   const Probe& probe = *content.probe;
   const auto size = static_cast<int64_t>(text.bytes.size());
-  const int64_t count = value_of(probe.bytes, workspace);
   const int64_t begin = base + value_of(probe.offset, workspace);
+  int64_t count = value_of(probe.bytes, workspace);
+  if (count == 0 && probe.text && probe.bytes.variable < 0 && begin >= 0)  // as many as there are
+    count = std::clamp<int64_t>(size - begin, 0, Probe::kMostDigits);
   if (count < (probe.text ? 1 : 0) || count > (probe.text ? Probe::kMostDigits : 8) || begin < 0 ||
       begin + count > size || (content.relative && begin >= size))
     return std::nullopt;
@@ -301,13 +301,13 @@ bool follow_probe(const Content& content, const Text& text, Workspace& workspace
   return !ways.ends.empty();
 }
 
-bool leads_on(const Signature& rule, size_t first, size_t variables, bool is_fresh, const Text& text,
+bool leads_on(std::span<const Content> contents, size_t first, size_t variables, bool is_fresh, const Text& text,
               Workspace& workspace);
 
 /** Content `k`, which reads a variable: whether some number that it may be leads on to the end. */
-bool reads_on(const Signature& rule, size_t k, size_t variables, bool is_fresh, const Text& text,
+bool reads_on(std::span<const Content> contents, size_t k, size_t variables, bool is_fresh, const Text& text,
               Workspace& workspace) {
-  const Content& content = rule.contents[k];
+  const Content& content = contents[k];
   const Ways& ways = workspace.ways[variables];
   Ways& next = workspace.ways[variables + 1];
   const auto try_from = [&](int64_t base, bool fresh) {
@@ -317,7 +317,7 @@ bool reads_on(const Signature& rule, size_t k, size_t variables, bool is_fresh, 
     workspace.values[content.probe->variable] = scaled(*content.probe, reading->number);
     next.ends.assign(1, static_cast<uint32_t>(reading->end));
     next.fresh_ends.assign(text.fresh > 0 && (fresh || reading->end > text.fresh) ? 1 : 0, next.ends[0]);
-    return leads_on(rule, k + 1, variables + 1, is_fresh, text, workspace);
+    return leads_on(contents, k + 1, variables + 1, is_fresh, text, workspace);
   };
   const size_t count = content.relative ? ways.ends.size() : 1;
   for (size_t way = 0; way < count; ++way) {
@@ -334,18 +334,18 @@ bool reads_on(const Signature& rule, size_t k, size_t variables, bool is_fresh, 
 
 /** Whether contents `first` and on stand behind those before, which have ended at workspace.ways[variables] and read so
  *  many variables. Fresh: that one of those before ended behind text.fresh, on all ways. */
-bool leads_on(const Signature& rule, size_t first, size_t variables, bool is_fresh, const Text& text,
+bool leads_on(std::span<const Content> contents, size_t first, size_t variables, bool is_fresh, const Text& text,
               Workspace& workspace) {
   Ways& ways = workspace.ways[variables];
-  for (size_t k = first; k < rule.contents.size(); ++k) {
-    const Content& content = rule.contents[k];
+  for (size_t k = first; k < contents.size(); ++k) {
+    const Content& content = contents[k];
     if (content.probe && content.probe->kind == Probe::Kind::extract)
-      return reads_on(rule, k, variables, is_fresh, text, workspace);
+      return reads_on(contents, k, variables, is_fresh, text, workspace);
     if (content.probe) {
       if (!follow_probe(content, text, workspace, ways, is_fresh)) return false;
       continue;
     }
-    const bool others_follow = std::any_of(rule.contents.begin() + static_cast<long>(k) + 1, rule.contents.end(),
+    const bool others_follow = std::any_of(contents.begin() + static_cast<long>(k) + 1, contents.end(),
                                            [](const Content& c) { return c.relative; });
     const bool all = others_follow || !is_fresh;
     if (!content.relative) {
@@ -365,11 +365,11 @@ bool leads_on(const Signature& rule, size_t first, size_t variables, bool is_fre
   return is_fresh || !ways.fresh_ends.empty();
 }
 
-bool has_contents(const Signature& rule, const Text& text, Workspace& workspace) {
+bool has_contents(std::span<const Content> contents, const Text& text, Workspace& workspace) {
   Ways& ways = workspace.ways[0];
   ways.ends.assign(1, 0), ways.fresh_ends.clear();
   workspace.searches = kMostSearches + text.fresh;
-  return leads_on(rule, 0, 0, text.fresh == 0, text, workspace);
+  return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 
 /** Of ICMP: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950). */
@@ -437,12 +437,16 @@ bool one_way(const Signature& rule, const View& view, bool reversed) {
          ports_match(rule.destination_ports, reversed ? view.source_port : view.destination_port);
 }
 
-bool from_to(const Signature& rule, const View& view) {
-  if ((view.flow & rule.flow_has) != rule.flow_has || (view.flow & rule.flow_lacks) != 0) return false;
-  return has_fields(rule, view) && (one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true)));
+}  // namespace
+
+bool goes_between(const Signature& rule, const View& view) {
+  return one_way(rule, view, false) || (rule.both_ways && one_way(rule, view, true));
 }
 
-}  // namespace
+bool is_for(const Signature& rule, const View& view) {
+  if ((view.flow & rule.flow_has) != rule.flow_has || (view.flow & rule.flow_lacks) != 0) return false;
+  return has_fields(rule, view) && goes_between(rule, view);
+}
 
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view) {
   if (network > bytes || bytes - network < kNetworkBytes) return false;
@@ -468,11 +472,16 @@ bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (rule.streams == Signature::Streams::only) return false;
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
   if (view.payload.empty() && !rule.contents.empty()) return false;  // nothing is looked into, as in Suricata
-  return from_to(rule, view) && has_contents(rule, {view.payload, 0, 0}, workspace);
+  return is_for(rule, view) && has_contents(rule.contents, {view.payload, 0, 0}, workspace);
 }
 
 bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace) {
-  return from_to(rule, view) && has_contents(rule, {window.bytes, window.offset, window.fresh}, workspace);
+  return is_for(rule, view) && has_contents(rule.contents, {window.bytes, window.offset, window.fresh}, workspace);
+}
+
+bool stand_in(std::span<const Content> contents, std::span<const uint8_t> bytes, uint64_t offset,
+              Workspace& workspace) {
+  return has_contents(contents, {bytes, offset, 0}, workspace);
 }
 
 }  // namespace heddle::nids

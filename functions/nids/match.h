@@ -23,11 +23,15 @@ struct View {
   const uint8_t *network = nullptr, *transport = nullptr;
 };
 
+class HttpConnection;
+
 /** A piece of one direction of a TCP connection. */
 struct Window {
   std::span<const uint8_t> bytes;
-  uint32_t fresh = 0;   ///< where in `bytes` those begin that were not in a window before
-  uint64_t offset = 0;  ///< of `bytes` from the direction's first byte
+  uint32_t fresh = 0;              ///< where in `bytes` those begin that were not in a window before
+  uint64_t offset = 0;             ///< of `bytes` from the direction's first byte
+  HttpConnection* http = nullptr;  ///< what the connection says in HTTP, up to here; null: it does not speak it
+  HttpSide side{};                 ///< of `http`
 };
 
 /** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4
@@ -61,5 +65,12 @@ bool matches(const Signature& rule, const View& view, Workspace& workspace);
 /** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and
  *  ports are `view`'s. `offset` and `depth` count from the direction's first byte. */
 bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace);
+
+/** The parts of that. Whether the rule is for the packet: what it says of flow, headers, addresses and ports. */
+bool is_for(const Signature& rule, const View& view);
+/** Of that, only what it says of addresses and ports. */
+bool goes_between(const Signature& rule, const View& view);
+/** Whether `contents` stand in `bytes`, the first of which is `offset` behind that from which they count. */
+bool stand_in(std::span<const Content> contents, std::span<const uint8_t> bytes, uint64_t offset, Workspace& workspace);
 
 }  // namespace heddle::nids

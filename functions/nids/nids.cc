@@ -41,8 +41,10 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
 void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const {
   Mistakes mistakes(file_, errors);
   std::erase_if(set.rules, [&](const Signature& rule) {
-    if (rule.streams != Signature::Streams::only) return false;
-    const char* const why = "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
+    if (rule.streams != Signature::Streams::only && !rule.http) return false;
+    const char* const why =
+        rule.http ? "it is for HTTP: give the NIDS STREAM true"
+                  : "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
     const std::string text = format("sid %u: %s", rule.sid, why);
     set.unsupported.push_back({rule.line, rule.sid, why, format("%s:%zu: ", file_.c_str(), rule.line) + text});
     if (!skip_unsupported_) mistakes.add(rule.line, text);

@@ -11,6 +11,7 @@
 #include "core/error.h"
 #include "core/mistakes.h"
 #include "core/text_file.h"
+#include "functions/nids/rule_numbers.h"
 
 namespace heddle::nids {
 namespace {
@@ -116,8 +117,9 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   constexpr std::string_view kOtherActions[] = {"activate", "block", "dynamic",    "log",       "react",
                                                 "rewrite",  "sdrop", "rejectboth", "rejectdst", "rejectsrc"};
   constexpr Word<Protocol> kKnown[] = {
-      {"ip", Protocol::ip},          {"any", Protocol::ip},  {"tcp", Protocol::tcp},  {"tcp-pkt", Protocol::tcp},
-      {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp}, {"icmp", Protocol::icmp}};
+      {"ip", Protocol::ip},       {"any", Protocol::ip},         {"tcp", Protocol::tcp},
+      {"tcp-pkt", Protocol::tcp}, {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp},
+      {"icmp", Protocol::icmp},   {"http", Protocol::tcp},       {"http1", Protocol::tcp}};
   if (std::ranges::find(kOtherActions, action) != std::end(kOtherActions))
     return Refusal{"the action " + in_quotes(action) + " is not supported: alert, pass, drop and reject are", true};
   const auto* const what = std::ranges::find(kActions, action, &Word<Action>::word);
@@ -125,10 +127,11 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   rule.action = what->meaning;
   const auto* const which = std::ranges::find(kKnown, protocol, &Word<Protocol>::word);
   if (which == std::end(kKnown))
-    return Refusal{
-        "protocol " + in_quotes(protocol) + " is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp and icmp are",
-        true};
+    return Refusal{"protocol " + in_quotes(protocol) +
+                       " is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp, icmp and http are",
+                   true};
   rule.protocol = which->meaning;
+  rule.http = rule.http || protocol.starts_with("http");
   using Streams = Signature::Streams;
   const auto is_for = [&](Streams streams, Streams other, const char* word) -> std::optional<Refusal> {
     if (rule.streams == other)
@@ -165,6 +168,7 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   rule.both_ways = arrow == "<>";
   if (auto refusal = parse_start(action, protocol, rule)) return refusal;
   if (refused) return refused;
+  if (auto refusal = check_http(rule, protocol)) return refusal;
   if (rule.streams == Signature::Streams::only && !rule.reads_streams())
     return Refusal{(protocol == "tcp-stream" ? "it is for tcp-stream" : "flow has 'only_stream'") +
                        std::string(", but it looks for nothing in a TCP connection as a whole"),

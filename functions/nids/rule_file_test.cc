@@ -222,8 +222,8 @@ TEST(NidsRules, ProbesThatAreWrong) {
       {"isdataat:n", "has 'n', which no byte_extract before it has read"},
       {"byte_test:1,>,5", "is not BYTES, OPERATOR, VALUE, OFFSET and options"},
       {"byte_test:9,>,5,0", "has '9', which is not a number of bytes, 0 to 8"},
-      {"byte_test:24,>,5,0,string,dec", "has '24', which is not a number of bytes, 1 to 23"},
-      {"byte_test:0,>,5,0,string", "has '0', which is not a number of bytes, 1 to 23"},
+      {"byte_test:24,>,5,0,string,dec", "has '24', which is not a number of bytes, 0 to 23"},
+      {"byte_jump:0,5,string", "has '0', which is not a number of bytes, 1 to 23"},
       {"byte_test:1,==,5,0", "has '==', which is none of = < > <= >= & ^, or one of them behind !"},
       {"byte_test:1,,5,0", "has '', which is none of = < > <= >= & ^, or one of them behind !"},
       {"byte_test:1,=,-5,0", "has '-5' for a value"},
@@ -625,16 +625,16 @@ TEST(NidsRules, CommentsEndWithTheirLines) {
 
 TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string text =
-      "alert tcp any any -> any any (content:\"a\"; file_data:\"/a;b/\"; sid:1;)\n"
-      "alert http any any -> any any (content:\"a\"; sid:2;)\n"
+      "alert tcp any any -> any any (content:\"a\"; base64_data:\"/a;b/\"; sid:1;)\n"
+      "alert tls any any -> any any (content:\"a\"; sid:2;)\n"
       "alert ip [::1] any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
       "alert ip any any -> any any (flowbits:set,a|b; sid:5;)\n"
       "alert tcp any any -> any any (content:!\"a,\\\"b\", offset 0; sid:6;)\n"
       "log tcp any any -> any any (sid:7;)\n";
-  const std::vector<std::string> list = {"f:1: sid 1: the option 'file_data' is not supported",
-                                         "f:2: sid 2: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, "
-                                         "tcp-stream, udp and icmp are",
+  const std::vector<std::string> list = {"f:1: sid 1: the option 'base64_data' is not supported",
+                                         "f:2: sid 2: protocol 'tls' is not supported: ip, any, tcp, tcp-pkt, "
+                                         "tcp-stream, udp, icmp and http are",
                                          "f:3: sid 3: IPv6 address '::1' is not supported",
                                          "f:5: sid 5: flowbits 'set,a|b' has several names, which only isset and "
                                          "isnotset may",
@@ -658,11 +658,11 @@ TEST(NidsRules, ASummaryHasWhatMostRulesAskFor) {
   std::string text;
   for (int i = 1; i <= 4; ++i)
     text += format("alert ip 2001:db8::%d any -> any any (sid:%d;)\n", i, i) +
-            format("alert tcp any any -> any any (pcre:\"/%d/U\"; sid:%d;)\n", i, 10 + i);
-  text += "alert tcp any any -> any any (pcre:\"/a/U\"; sid:15;)\nalert tcp any any -> any any (ipopts:rr;)\n";
+            format("alert tcp any any -> any any (pcre:\"/%d/O\"; sid:%d;)\n", i, 10 + i);
+  text += "alert tcp any any -> any any (pcre:\"/a/O\"; sid:15;)\nalert tcp any any -> any any (ipopts:rr;)\n";
   text += "alert ip any any -> any any (content:\"" + std::string(256, 'a') + "\"; sid:20;)\n";
   EXPECT_EQ(summary_of(read(text, true).set.unsupported),
-            "5: the pcre options 'U' are not supported (line 2, sid 11; line 4, sid 12; line 6, sid 13; ...)\n"
+            "5: the pcre options 'O' are not supported (line 2, sid 11; line 4, sid 12; line 6, sid 13; ...)\n"
             "4: IPv6 addresses are not supported (line 1, sid 1; line 3, sid 2; line 5, sid 3; ...)\n"
             "1: contents of more than 255 bytes are not supported (line 11, sid 20)\n"
             "1: the option 'ipopts' is not supported (line 10)\n");
@@ -688,8 +688,8 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
             "f:1: sid 1: content 'abc' is longer (3 bytes) than its depth or within");
   EXPECT_EQ(refusal("sid:1; pcre:\"/a(b/\";"),
             "f:1: sid 1: pcre '\"/a(b/\"' is wrong at byte 3: missing closing parenthesis");
-  EXPECT_EQ(refusal("sid:1; pcre:\"/a/UiQ\";"),
-            "f:1: sid 1: pcre '\"/a/UiQ\"' has the options 'UQ', which are not supported");
+  EXPECT_EQ(refusal("sid:1; pcre:\"/a/OiN\";"),
+            "f:1: sid 1: pcre '\"/a/OiN\"' has the options 'ON', which are not supported");
   for (const std::string text : {"a", "\"a\"", "\"/a\"", "/a/", "\"/\"", "\"a/i\"", ""})
     EXPECT_EQ(refusal("sid:1; pcre:" + text + ";"), "f:1: sid 1: pcre '" + text + "' is not \"/REGEX/OPTIONS\"");
   EXPECT_EQ(refusal("sid:1; pcre:\"/a/\"; offset:2;"), "f:1: sid 1: 'offset' stands before any content");

@@ -48,4 +48,20 @@ bool is_probe_option(std::string_view name);
 std::optional<Refusal> parse_probe(std::string_view name, std::string_view text, std::vector<std::string>& names,
                                    Content& content);
 
+/** N, !N, <N, >N, <=N, >=N, or A<>B or A-B for what lies between both, of option `name`. */
+std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes);
+
+/** The buffer of HTTP that the option names for the contents behind it, or for the one before it. */
+std::optional<HttpBuffer> sticky_buffer(std::string_view name);
+std::optional<HttpBuffer> modifier_buffer(std::string_view name);
+/** That which one of a pcre's letters names, which is taken out. */
+std::optional<HttpBuffer> take_pcre_buffer(std::string& letters);
+/** Whether `name` is an option that changes what a buffer has before it is looked into. */
+bool is_transform(std::string_view name);
+std::optional<Refusal> parse_transform(std::string_view name, std::string_view text, HttpTransform& transform);
+/** Moves the rule's contents to the parts that `places` says for each; -1: it stays. */
+std::optional<Refusal> place_contents(Signature& rule, const std::vector<int>& places);
+/** What is wrong with a rule that is for HTTP. `protocol`: as the rule says it. */
+std::optional<Refusal> check_http(Signature& rule, std::string_view protocol);
+
 }  // namespace heddle::nids

@@ -91,6 +91,38 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
   return "";
 }
 
+std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes) {
+  const std::string which = std::string(name) + " " + in_quotes(text);
+  const Refusal refusal{which + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
+  uint32_t low = 0, high = kMostBytes, number = 0;
+  if (text.starts_with('!')) {
+    if (!to_number(text.substr(1), number, 0u, high)) return refusal;
+    sizes = Ranges(number, number).inverted(UINT32_MAX);
+    return std::nullopt;
+  }
+  for (const std::string_view sign : {"<>", "-"}) {
+    const size_t between = text.find(sign);
+    if (between == text.npos) continue;
+    if (!to_number(text.substr(0, between), low, 0u, high) ||
+        !to_number(text.substr(between + sign.size()), high, 0u, high))
+      return refusal;
+    if (high < 2 || low > high - 2) return Refusal{which + " leaves nothing between"};
+    sizes = Ranges(low + 1, high - 1);
+    return std::nullopt;
+  }
+  const bool less = text.starts_with('<'), more = text.starts_with('>');
+  if (less || more) text.remove_prefix(1);
+  const bool equal = text.starts_with('=') && (less || more);
+  if (equal) text.remove_prefix(1);
+  if (!to_number(text, number, 0u, high)) return refusal;
+  if (less && !equal && number == 0) return Refusal{which + " matches nothing"};
+  if (!more) high = less && !equal ? number - 1 : number;
+  if (!less) low = more && !equal ? number + 1 : number;
+  if (more) high = UINT32_MAX;
+  sizes = Ranges(low, high);
+  return std::nullopt;
+}
+
 namespace {
 
 class Options {
@@ -106,11 +138,16 @@ class Options {
     if (is_field_option(option.name)) return parse_field(option.name, option.value, rule_.fields);
     if (is_bit_option(option.name)) return parse_bit_option(option.name, option.value, rule_);
     if (is_probe_option(option.name)) return probe(option);
+    if (const auto buffer = sticky_buffer(option.name)) return look_into(Sticky{*buffer, {}}, option);
+    if (option.name == "pkt_data") return look_into(std::nullopt, option);
+    if (const auto buffer = modifier_buffer(option.name)) return move_last(*buffer, option);
+    if (is_transform(option.name)) return transform(option);
     return Refusal{"the option " + in_quotes(option.name) + " is not supported", true};
   }
 
   std::optional<Refusal> finish() {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
+    if (!used_) return unused();
     bool first = true;
     for (const Content& content : rule_.contents) {
       const std::string which = "content " + in_quotes(content.bytes);
@@ -127,7 +164,7 @@ class Options {
         return Refusal{which + " is shorter than its fast pattern"};
       first = first && !content.fast;
     }
-    return std::nullopt;
+    return place_contents(rule_, content_places_);
   }
 
  private:
@@ -148,8 +185,79 @@ class Options {
       return Refusal{"content " + in_quotes(text) + " " + problem, true,
                      format("contents of more than %zu bytes are not supported", kMostContentBytes)};
     if (!problem.empty()) return Refusal{"content " + in_quotes(text) + " " + problem};
-    rule_.contents.push_back(content);
+    add(std::move(content), place());
     places_.clear();
+    return std::nullopt;
+  }
+  /** The part for what comes next; -1: it looks into the payload. */
+  int place() {
+    used_ = true;
+    return sticky_ ? part_of(sticky_->buffer, sticky_->transforms) : -1;
+  }
+  int part_of(HttpBuffer buffer, const std::vector<HttpTransform>& transforms) {
+    auto& parts = rule_.http_parts;
+    const auto found = std::ranges::find_if(
+        parts, [&](const HttpPart& part) { return part.buffer == buffer && part.transforms == transforms; });
+    const auto number = static_cast<int>(found - parts.begin());
+    if (found == parts.end())
+      parts.push_back({.buffer = buffer, .transforms = transforms, .contents = {}, .sizes = {}});
+    return number;
+  }
+  void add(Content content, int place) {
+    rule_.contents.push_back(std::move(content));
+    content_places_.push_back(place);
+  }
+  struct Sticky {
+    HttpBuffer buffer;
+    std::vector<HttpTransform> transforms;
+  };
+  Refusal unused() const { return {"nothing is looked for in " + sticky_name_}; }
+  std::optional<Refusal> look_into(std::optional<Sticky> sticky, const Option& option) {
+    if (option.has_value) return Refusal{std::string(option.name) + " has no value"};
+    if (!used_) return unused();
+    used_ = !sticky;
+    sticky_ = std::move(sticky), sticky_name_ = option.name;
+    return std::nullopt;
+  }
+  std::optional<Refusal> transform(const Option& option) {
+    if (!sticky_ || used_) return Refusal{std::string(option.name) + " does not stand right behind a buffer's name"};
+    return parse_transform(option.name, option.value, sticky_->transforms.emplace_back());
+  }
+  /** `http_uri` and such behind a content. */
+  std::optional<Refusal> move_last(HttpBuffer buffer, const Option& option) {
+    const std::string name(option.name);
+    if (option.has_value) return Refusal{name + " has no value"};
+    for (size_t k = rule_.contents.size(); k-- > 0;) {
+      if (!rule_.contents[k].searches_bytes()) continue;
+      if (content_places_[k] >= 0) return Refusal{name + " stands behind a content that is for another buffer already"};
+      content_places_[k] = part_of(buffer, {});
+      return std::nullopt;
+    }
+    return Refusal{in_quotes(name) + " stands before any content"};
+  }
+  std::optional<Refusal> uri_content(const Option& option) {
+    if (auto refusal = content(option)) return refusal;
+    content_places_.back() = part_of(HttpBuffer::uri, {});
+    return std::nullopt;
+  }
+  std::optional<Refusal> buffer_size(const Option& option) {
+    if (!sticky_) return Refusal{"bsize is for a buffer, which is named before it"};
+    return parse_sizes("bsize", option.value, rule_.http_parts[static_cast<size_t>(place())].sizes.emplace_back());
+  }
+  /** N and such, perhaps with which URI. */
+  std::optional<Refusal> uri_length(const Option& option) {
+    const size_t comma = option.value.find(',');
+    const std::string_view which = comma == option.value.npos ? "norm" : trimmed(option.value.substr(comma + 1));
+    if (which != "norm" && which != "raw")
+      return Refusal{"urilen " + in_quotes(option.value) + " has neither norm nor raw behind the comma"};
+    const int part = part_of(which == "raw" ? HttpBuffer::raw_uri : HttpBuffer::uri, {});
+    return parse_sizes("urilen", trimmed(option.value.substr(0, comma)),
+                       rule_.http_parts[static_cast<size_t>(part)].sizes.emplace_back());
+  }
+  std::optional<Refusal> application(const Option& option) {
+    if (option.value != "http" && option.value != "http1")
+      return Refusal{"app-layer-protocol " + in_quotes(option.value) + " is not supported: http is", true};
+    rule_.http = true;
     return std::nullopt;
   }
   /** pcre:"/REGEX/OPTIONS"; */
@@ -163,6 +271,9 @@ class Options {
       return Refusal{which + "is not \"/REGEX/OPTIONS\""};
     std::string letters(text.substr(end + 1, text.size() - end - 2));
     content.relative = std::erase(letters, 'R') > 0;
+    const auto buffer = take_pcre_buffer(letters);
+    if (buffer && sticky_ && *buffer != sticky_->buffer)
+      return Refusal{which + "has a letter for another buffer than " + sticky_name_ + ", behind which it stands"};
     std::erase(letters, 'B');  // rawbytes: they are
     if (const std::string others = Regex::unknown(letters); !others.empty())
       return Refusal{which + "has the options " + in_quotes(others) + ", which are not supported", true,
@@ -172,20 +283,22 @@ class Options {
     } catch (const Error& error) {
       return Refusal{which + error.what()};
     }
-    rule_.contents.push_back(std::move(content));
+    add(std::move(content), buffer && !sticky_ ? part_of(*buffer, {}) : place());
     return std::nullopt;
   }
   std::optional<Refusal> probe(const Option& option) {
     Content content;
     if (auto refusal = parse_probe(option.name, option.value, variables_, content)) return refusal;
-    rule_.contents.push_back(std::move(content));
+    // Behind a content of another buffer, what is relative looks there.
+    const bool follows = content.relative && !sticky_ && !content_places_.empty();
+    add(std::move(content), follows ? content_places_.back() : place());
     return std::nullopt;
   }
   std::optional<Refusal> nocase(const Option& option) {
     return last(option, [](Content& content) { content.nocase = true; });
   }
   /** A number of bytes, or the name of a variable that a byte_extract before it has read. */
-  std::optional<Refusal> place(const Option& option) {
+  std::optional<Refusal> where(const Option& option) {
     const bool is_distance = option.name == "distance";
     int value = 0, variable = -1;
     if (const auto found = std::ranges::find(variables_, option.value); found != variables_.end())
@@ -227,38 +340,7 @@ class Options {
       content.fast = true, content.chop_offset = offset, content.chop_length = length;
     });
   }
-  /** N, !N, <N, >N, <=N, >=N, or A<>B or A-B for what lies between both. */
-  std::optional<Refusal> dsize(const Option& option) {
-    const Refusal refusal{"dsize " + in_quotes(option.value) + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
-    std::string_view text = option.value;
-    uint32_t low = 0, high = kMostBytes, number = 0;
-    if (text.starts_with('!')) {
-      if (!to_number(text.substr(1), number, 0u, high)) return refusal;
-      rule_.sizes = Ranges(number, number).inverted(UINT32_MAX);
-      return std::nullopt;
-    }
-    for (const std::string_view sign : {"<>", "-"}) {
-      const size_t between = text.find(sign);
-      if (between == text.npos) continue;
-      if (!to_number(text.substr(0, between), low, 0u, high) ||
-          !to_number(text.substr(between + sign.size()), high, 0u, high))
-        return refusal;
-      if (high < 2 || low > high - 2) return Refusal{"dsize " + in_quotes(text) + " leaves nothing between"};
-      rule_.sizes = Ranges(low + 1, high - 1);
-      return std::nullopt;
-    }
-    const bool less = text.starts_with('<'), more = text.starts_with('>');
-    if (less || more) text.remove_prefix(1);
-    const bool equal = text.starts_with('=') && (less || more);
-    if (equal) text.remove_prefix(1);
-    if (!to_number(text, number, 0u, high)) return refusal;
-    if (less && !equal && number == 0) return Refusal{"dsize <0 matches nothing"};
-    if (!more) high = less && !equal ? number - 1 : number;
-    if (!less) low = more && !equal ? number + 1 : number;
-    if (more) high = UINT32_MAX;
-    rule_.sizes = Ranges(low, high);
-    return std::nullopt;
-  }
+  std::optional<Refusal> dsize(const Option& option) { return parse_sizes("dsize", option.value, rule_.sizes); }
   /** A list of words, at most one of each group (Suricata 7.0, flow keywords). */
   std::optional<Refusal> flow(const Option& option) {
     struct Word {
@@ -381,21 +463,41 @@ class Options {
     std::string_view name;
     Reader reader;
   };
-  static constexpr Entry kReaders[] = {{"content", &Options::content},     {"pcre", &Options::regex},
-                                       {"nocase", &Options::nocase},       {"offset", &Options::place},
-                                       {"depth", &Options::place},         {"distance", &Options::place},
-                                       {"within", &Options::place},        {"startswith", &Options::starts_with},
-                                       {"endswith", &Options::ends_with},  {"fast_pattern", &Options::fast_pattern},
-                                       {"dsize", &Options::dsize},         {"flow", &Options::flow},
-                                       {"threshold", &Options::threshold}, {"detection_filter", &Options::threshold},
-                                       {"sid", &Options::number},          {"rev", &Options::number},
-                                       {"msg", &Options::message},         {"classtype", &Options::classtype},
-                                       {"gid", &Options::number},          {"priority", &Options::priority},
-                                       {"metadata", &Options::remark},     {"reference", &Options::remark},
-                                       {"rawbytes", &Options::remark},     {"target", &Options::target},
-                                       {"noalert", &Options::noalert}};
+  static constexpr Entry kReaders[] = {{"content", &Options::content},
+                                       {"pcre", &Options::regex},
+                                       {"nocase", &Options::nocase},
+                                       {"offset", &Options::where},
+                                       {"depth", &Options::where},
+                                       {"distance", &Options::where},
+                                       {"within", &Options::where},
+                                       {"startswith", &Options::starts_with},
+                                       {"endswith", &Options::ends_with},
+                                       {"fast_pattern", &Options::fast_pattern},
+                                       {"dsize", &Options::dsize},
+                                       {"flow", &Options::flow},
+                                       {"threshold", &Options::threshold},
+                                       {"detection_filter", &Options::threshold},
+                                       {"sid", &Options::number},
+                                       {"rev", &Options::number},
+                                       {"msg", &Options::message},
+                                       {"classtype", &Options::classtype},
+                                       {"gid", &Options::number},
+                                       {"priority", &Options::priority},
+                                       {"metadata", &Options::remark},
+                                       {"reference", &Options::remark},
+                                       {"rawbytes", &Options::remark},
+                                       {"target", &Options::target},
+                                       {"noalert", &Options::noalert},
+                                       {"uricontent", &Options::uri_content},
+                                       {"bsize", &Options::buffer_size},
+                                       {"urilen", &Options::uri_length},
+                                       {"app-layer-protocol", &Options::application}};
   Signature& rule_;
-  std::vector<std::string> variables_;        // names
+  std::vector<std::string> variables_;  // names
+  std::optional<Sticky> sticky_;        // the buffer that has been named last, for what follows
+  std::string sticky_name_;
+  bool used_ = true;                          // something is looked for there
+  std::vector<int> content_places_;           // [content] of the rule: its part; -1: the payload
   std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
 };
 

@@ -94,7 +94,8 @@ class ProbeOption {
       if (auto refusal = read_word(part)) return refusal;
     if (probe_.base != 0 && !probe_.text) return wrong("has a base of numbers, but not 'string'");
     if (probe_.text && has_order_) return wrong("has an order of bytes, but numbers in 'string'");
-    if (auto refusal = read_operand(parts_[0], "a number of bytes", probe_.text ? 1 : 0, most_bytes(), probe_.bytes))
+    if (auto refusal =
+            read_operand(parts_[0], "a number of bytes", probe_.text && !tests ? 1 : 0, most_bytes(), probe_.bytes))
       return refusal;
     if (extracts && probe_.bytes.variable >= 0) return wrong("has a variable for the number of bytes");
     if (tests) {

@@ -3,6 +3,16 @@
 #include <algorithm>
 
 namespace heddle::nids {
+namespace {
+
+/** Whether it asks where what it looks into ends, which a connection does not know. */
+bool asks_for_end(const Content& content) {
+  if (!content.probe) return content.at_end;
+  return (content.probe->kind == Probe::Kind::data_at && content.probe->negated) ||
+         content.probe->from == Probe::From::end;
+}
+
+}  // namespace
 
 const Content* Signature::fast_content() const {
   const Content* best = nullptr;
@@ -29,19 +39,12 @@ bool Signature::asks_all(Protocol of) const {
   return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
 }
 
-namespace {
+bool HttpPart::asks_for_end() const { return !sizes.empty() || std::ranges::any_of(contents, nids::asks_for_end); }
 
-/** Whether it asks where the payload ends, which a connection does not know. */
-bool asks_for_end(const Content& content) {
-  if (!content.probe) return content.at_end;
-  return (content.probe->kind == Probe::Kind::data_at && content.probe->negated) ||
-         content.probe->from == Probe::From::end;
-}
-
-}  // namespace
+bool HttpPart::asks_for_absence() const { return std::ranges::any_of(contents, &Content::negated); }
 
 bool Signature::reads_streams() const {
-  return streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
+  return http_parts.empty() && streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
          sizes == Ranges(0, UINT32_MAX) &&
          std::ranges::all_of(fields, [](const FieldTest& test) { return test.field == Field::ip_protocol; }) &&
          !contents.empty() && !contents[0].relative &&

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "functions/nids/http_buffers.h"
 #include "functions/nids/ranges.h"
 #include "functions/nids/regex.h"
 #include "functions/nids/rule.h"
@@ -38,7 +39,7 @@ struct Probe {
   bool text = false;        ///< the number is written in digits
   bool little = false;      ///< its lowest byte comes first
   int base = 0;             ///< of `text`: 8, 10, 16, or 0: as its beginning says
-  Operand bytes, offset;    ///< how many the number has, and where
+  Operand bytes, offset;    ///< how many the number has (0 of digits in a test: those that are there), and where
   Compare compare{};        ///< test: the number, of which only `mask` counts if that is not 0, with `value`
   Operand value;            ///< without sign
   uint64_t mask = 0;        ///< what counts is shifted down by the zeros at its end
@@ -119,6 +120,20 @@ struct FieldTest {
   Ranges values;  ///< one of which it must have; packets without the field do not match
 };
 
+/** What a rule looks for in a buffer of an HTTP transaction. */
+struct HttpPart {
+  HttpBuffer buffer{};
+  std::vector<HttpTransform> transforms;
+  std::vector<Content> contents;
+  std::vector<Ranges> sizes;  ///< `bsize`, `urilen`: the buffer's bytes are in each of them
+  uint32_t number = 0;        ///< of the buffer with these transforms, by which HttpRules know it
+
+  /** Whether it can only be judged where a body ends, or else where enough of it is there: for what is not there. */
+  bool asks_for_end() const;
+  bool asks_for_absence() const;
+};
+constexpr size_t kMostHttpParts = 31;  ///< of a rule
+
 /** A rule of a Snort or Suricata file. */
 struct Signature {
   Action action = Action::alert;
@@ -128,9 +143,11 @@ struct Signature {
   bool both_ways = false;                  ///< <>
   bool silent = false;                     ///< `noalert`: it does what it does, without an alert
   std::vector<FieldTest> fields;           ///< all of which must hold
-  std::vector<Content> contents;
-  Ranges sizes{0, UINT32_MAX};           ///< `dsize`: bytes of payload
-  uint8_t flow_has = 0, flow_lacks = 0;  ///< of FlowState
+  std::vector<Content> contents;           ///< of the payload
+  bool http = false;                       ///< it is for TCP connections that speak HTTP
+  std::vector<HttpPart> http_parts;        ///< none: it looks into payload only
+  Ranges sizes{0, UINT32_MAX};             ///< `dsize`: bytes of payload
+  uint8_t flow_has = 0, flow_lacks = 0;    ///< of FlowState
   enum class Streams : uint8_t { too, only, never };
   Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;

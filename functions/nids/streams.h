@@ -44,6 +44,8 @@ class Streams {
   /** What has been said of all that the direction says until its next connection; 0: nothing. */
   void set_verdict(uint64_t word, uint8_t verdict) { streams_[word - 1].verdict = verdict; }
   uint8_t verdict(uint64_t word) const { return streams_[word - 1].verdict; }
+  /** Whether no more bytes come, as a FIN or RST is in order. */
+  bool closed(uint64_t word) const { return streams_[word - 1].closed; }
   /** The direction is over. */
   void end(uint64_t word);
 

@@ -44,6 +44,7 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     : stream(stream),
       rules(std::move(set.rules)),
       unsupported(std::move(set.unsupported)),
+      http(rules),
       automata(rules, stream, tells) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
@@ -52,6 +53,7 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     asks_flow = asks_flow || rule.asks_flow();
     has_flow_bits = has_flow_bits || rule.has_flow_bits();
     has_bits = has_bits || !rule.bits.empty();
+    asks_http = asks_http || rule.http;
     for (uint32_t p = 0; p < kProtocols; ++p) all_of[p] = all_of[p] || rule.asks_all(static_cast<Protocol>(p));
   }
   if (stream) all_of[static_cast<size_t>(Protocol::tcp)] = true;
@@ -88,14 +90,20 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
     for (const uint32_t rule : automata.always(view.protocol)) offer(rule);
     if (!looks || scanner->finds(group.number, text, thread)) automata.each_hit(group, text, offer);
   };
+  const auto is_spoken = [&](uint32_t rule) { return window.http != nullptr || !rules[rule].http; };
   each_once(view.payload, mine.hits);
-  std::erase_if(mine.hits, [&](uint32_t rule) { return !matches(rules[rule], view, mine.workspace); });
+  std::erase_if(mine.hits,
+                [&](uint32_t rule) { return !is_spoken(rule) || !matches(rules[rule], view, mine.workspace); });
   if (!window.bytes.empty()) {
     each_once(window.bytes, mine.stream_hits);
     for (const uint32_t rule : mine.stream_hits)
-      if (rules[rule].reads_streams() && std::ranges::find(mine.hits, rule) == mine.hits.end() &&
+      if (rules[rule].reads_streams() && is_spoken(rule) && std::ranges::find(mine.hits, rule) == mine.hits.end() &&
           matches(rules[rule], view, window, mine.workspace))
         mine.hits.push_back(rule);
+  }
+  if (window.http != nullptr) {
+    http.inspect(rules, view, window, mine.http, mine.workspace, mine.hits);
+    window.http->forget(window.side);
   }
   std::ranges::sort(mine.hits);
   return mine.hits;

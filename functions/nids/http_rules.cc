@@ -1,0 +1,210 @@
+#include "functions/nids/http_rules.h"
+
+#include <algorithm>
+#include <atomic>
+#include <utility>
+
+namespace heddle::nids {
+namespace {
+
+using State = HttpTransaction::State;
+using Progress = HttpTransaction::Progress;
+
+std::span<const uint8_t> bytes_of(std::string_view text) {
+  return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+}
+
+/** The rule's content to look for, and the part that has it; null: there is none. */
+std::pair<const Content*, const HttpPart*> fast_content(const Signature& rule) {
+  std::pair<const Content*, const HttpPart*> best{};
+  for (const HttpPart& part : rule.http_parts)
+    for (const Content& content : part.contents) {
+      if (content.negated || !content.searches_bytes()) continue;
+      const bool better = best.first == nullptr || (content.fast && !best.first->fast) ||
+                          (content.fast == best.first->fast && content.bytes.size() > best.first->bytes.size());
+      if (better) best = {&content, &part};
+    }
+  return best;
+}
+
+unsigned rule_sides(const Signature& rule) {
+  if (rule.http_parts.empty()) return 0;
+  unsigned sides = 1u << kRequest | 1u << kResponse;
+  for (const HttpPart& part : rule.http_parts) sides &= sides_of(part.buffer);
+  if ((rule.flow_has & kToServer) != 0) sides &= 1u << kRequest;
+  if ((rule.flow_has & kToClient) != 0) sides &= 1u << kResponse;
+  return sides;
+}
+
+uint64_t next_serial() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
+}  // namespace
+
+HttpRules::HttpRules(std::vector<Signature>& rules)
+    : serial_(next_serial()), automata_([&] {
+        for (uint32_t r = 0; r < rules.size(); ++r) {
+          Signature& rule = rules[r];
+          sides_.push_back(static_cast<uint8_t>(rule_sides(rule)));
+          if (rule.http_parts.empty()) continue;
+          for (HttpPart& part : rule.http_parts) {
+            const auto found = std::ranges::find_if(buffers_, [&](const Buffer& buffer) {
+              return buffer.buffer == part.buffer && buffer.transforms == part.transforms;
+            });
+            part.number = static_cast<uint32_t>(found - buffers_.begin());
+            if (found == buffers_.end()) buffers_.push_back({part.buffer, part.transforms});
+          }
+          const auto [content, part] = fast_content(rule);
+          if (content == nullptr) {
+            always_.push_back(r);
+            continue;
+          }
+          Signature pattern;
+          pattern.sources = pattern.destinations = Ranges(0, UINT32_MAX);
+          pattern.source_ports = pattern.destination_ports = Ranges(0, 65535);
+          pattern.contents.push_back(*content);
+          patterns_.push_back(std::move(pattern));
+          rule_of_.push_back(r), buffer_of_.push_back(part->number);
+          buffers_[part->number].has_patterns = true;
+        }
+        return Automata(patterns_);
+      }()) {}
+
+/** Of a packet, one transaction after the other. */
+struct HttpRules::Inspection {
+  const HttpRules& http;
+  std::span<const Signature> rules;
+  const View& view;
+  const Window& window;
+  Scratch& scratch;
+  Workspace& workspace;
+  std::vector<uint32_t>& hits;
+  HttpTransaction* transaction = nullptr;
+
+  Progress& progress() const { return transaction->progress; }
+
+  const Scratch::Look& look(uint32_t number) {
+    Scratch::Look& look = scratch.looks[number];
+    if (std::exchange(look.known, true)) return look;
+    const Buffer& buffer = http.buffers_[number];
+    look.state = transaction->look(buffer.buffer, window.side, look.text, look.made);
+    if (!buffer.transforms.empty() && !look.text.empty()) {
+      look.changed = transformed(look.text, buffer.transforms);
+      look.text = look.changed;
+      if (look.text.empty() && look.state == State::whole) look.state = State::absent;
+    }
+    return look;
+  }
+
+  void offer(uint32_t rule) {
+    if ((http.sides_[rule] >> window.side & 1) == 0) return;
+    const uint32_t bit = 2 * rule + window.side;
+    uint64_t& word = progress().offered[bit / 64];
+    if ((word >> bit % 64 & 1) != 0) return;
+    word |= uint64_t{1} << bit % 64;
+    if (goes_between(rules[rule], view)) progress().candidates.push_back({rule, window.side, 0});
+  }
+
+  /** Offers the rules whose patterns are in a buffer. */
+  void scan(uint32_t number) {
+    uint8_t& scanned = progress().scanned[2 * number + window.side];
+    const Buffer& buffer = http.buffers_[number];
+    if (!buffer.has_patterns || scanned != 0) return;
+    const Scratch::Look& found = look(number);
+    if (found.state == State::pending) return;
+    scanned = found.state != State::part;
+    std::string_view text = found.text;
+    if (is_body(buffer.buffer) && buffer.transforms.empty()) {
+      const HttpBody& body = transaction->body(window.side);
+      const uint64_t from = body.scanned - std::min<uint64_t>(body.scanned, kLongestPattern);
+      text.remove_prefix(std::min<size_t>(from - std::min(from, body.offset), text.size()));
+    }
+    const PortGroup& group = http.automata_.image().without_ports[static_cast<size_t>(Protocol::ip)];
+    http.automata_.each_hit(group, bytes_of(text), [&](uint32_t pattern) {
+      if (http.buffer_of_[pattern] == number) offer(http.rule_of_[pattern]);
+    });
+  }
+
+  enum class Outcome : uint8_t { matches, waits, fails };
+
+  Outcome judge(const HttpPart& part) {
+    const Scratch::Look& found = look(part.number);
+    if (found.state == State::pending) return Outcome::waits;
+    if (found.state == State::absent) return Outcome::fails;
+    uint64_t offset = 0, total = found.text.size();
+    if (is_body(part.buffer)) {
+      const HttpBody& body = transaction->body(window.side);
+      if (part.transforms.empty()) offset = body.offset, total = body.total();
+      const bool enough = body.total() >= HttpBody::kLeast[window.side];
+      if (found.state == State::part && (part.asks_for_end() || (part.asks_for_absence() && !enough)))
+        return Outcome::waits;
+    }
+    const auto size = static_cast<uint32_t>(std::min<uint64_t>(total, UINT32_MAX));
+    const bool stands = std::ranges::all_of(part.sizes, [&](const Ranges& sizes) { return sizes.contains(size); }) &&
+                        (part.contents.empty() || stand_in(part.contents, bytes_of(found.text), offset, workspace));
+    if (stands) return Outcome::matches;
+    return found.state == State::whole ? Outcome::fails : Outcome::waits;
+  }
+
+  /** Of the payload. */
+  bool stands(std::span<const Content> contents) {
+    return stand_in(contents, view.payload, 0, workspace) ||
+           (!window.bytes.empty() && stand_in(contents, window.bytes, window.offset, workspace));
+  }
+
+  Outcome judge(Progress::Candidate& candidate) {
+    const Signature& rule = rules[candidate.rule];
+    const auto count = static_cast<uint32_t>(rule.http_parts.size());
+    bool all = true;
+    for (uint32_t k = 0; k < count; ++k) {
+      if ((candidate.matched >> k & 1) != 0) continue;
+      const Outcome outcome = judge(rule.http_parts[k]);
+      if (outcome == Outcome::fails) return outcome;
+      all = all && outcome == Outcome::matches;
+      candidate.matched |= outcome == Outcome::matches ? 1u << k : 0;
+    }
+    if (!rule.contents.empty() && (candidate.matched >> count & 1) == 0) {
+      const bool there = stands(rule.contents);
+      all = all && there;
+      candidate.matched |= there ? 1u << count : 0;
+    }
+    return all && is_for(rule, view) ? Outcome::matches : Outcome::waits;
+  }
+
+  void begin() {
+    progress() = {};
+    progress().generation = http.serial_;
+    progress().offered.resize((2 * rules.size() + 63) / 64);
+    progress().scanned.resize(2 * http.buffers_.size());
+  }
+
+  void inspect(HttpTransaction& one) {
+    transaction = &one;
+    if (!one.begun(window.side)) return;
+    if (progress().generation != http.serial_) begin();
+    if (progress().ended[window.side]) return;
+    for (Scratch::Look& look : scratch.looks) look.known = false;
+    if (!std::exchange(progress().begun[window.side], true))
+      for (const uint32_t rule : http.always_) offer(rule);
+    for (uint32_t number = 0; number < http.buffers_.size(); ++number) scan(number);
+    one.set_scanned(window.side);
+    std::erase_if(progress().candidates, [&](Progress::Candidate& candidate) {
+      if (candidate.side != window.side) return false;
+      const Outcome outcome = judge(candidate);
+      if (outcome == Outcome::matches) hits.push_back(candidate.rule);
+      return outcome != Outcome::waits;
+    });
+    progress().ended[window.side] = one.ended(window.side);
+  }
+};
+
+void HttpRules::inspect(std::span<const Signature> rules, const View& view, const Window& window, Scratch& scratch,
+                        Workspace& workspace, std::vector<uint32_t>& hits) const {
+  scratch.looks.resize(buffers_.size());
+  Inspection inspection{*this, rules, view, window, scratch, workspace, hits};
+  window.http->each([&](HttpTransaction& transaction) { inspection.inspect(transaction); });
+}
+
+}  // namespace heddle::nids
