@@ -172,12 +172,12 @@ def test_errors_name_the_line(heddle, tmp_path):
     (tmp_path / "x.rules").write_text(
         'alert udp any any -> any any (pcre:"/a/"; sid:1;)\n'
         'alert udp any any -> any any (pcre:"/a[/"; sid:2;)\n'
-        'alert udp any any -> any any (content:"x"; \\\n pcre:"/a/U"; sid:3;)\n'
+        'alert udp any any -> any any (content:"x"; \\\n pcre:"/a/O"; sid:3;)\n'
     )
     chain = f"Idle -> ids :: NIDS({quoted(tmp_path / 'x.rules')}, SKIP_UNSUPPORTED {{}}); ids[0] -> Discard; ids[1] -> NIDSConfirm(ids) -> Discard;"
     errors = heddle.fails("run", "-e", chain.format("false"))
     assert ":2: sid 2: pcre '\"/a[/\"' is wrong at byte 2: missing terminating ] for character class" in errors
-    assert ":3: sid 3: pcre '\"/a/U\"' has the options 'U', which are not supported" in errors
+    assert ":3: sid 3: pcre '\"/a/O\"' has the options 'O', which are not supported" in errors
     errors = heddle.fails("run", "-e", chain.format("true"))
     assert ":2: sid 2:" in errors and ":3: sid 3:" not in errors
 
@@ -187,8 +187,8 @@ def test_errors_name_the_line(heddle, tmp_path):
 def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command, option):
     rules = tmp_path / "x.rules"
     rules.write_text(
-        'alert udp any any -> any any (content:"a"; sid:1;)\nalert udp any any -> any any (pcre:"/a/U"; sid:2;)\n'
-        'alert http any any -> any any (content:"a"; sid:3;)\nalert udp any any -> any any (pcre:"/b/U"; sid:4;)\n'
+        'alert udp any any -> any any (content:"a"; sid:1;)\nalert udp any any -> any any (pcre:"/a/O"; sid:2;)\n'
+        'alert tls any any -> any any (content:"a"; sid:3;)\nalert udp any any -> any any (pcre:"/b/O"; sid:4;)\n'
     )
     by_variable = "=" in option
     (tmp_path / "chain").write_text(
@@ -201,17 +201,17 @@ def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command
     assert done.code == 0
     assert done.err == (
         f"heddle: warning: NIDS 'ids' leaves out 3 rules of '{rules}':\n"
-        "2: the pcre options 'U' are not supported (line 2, sid 2; line 4, sid 4)\n"
-        "1: protocol 'http' is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp and icmp are (line 3, sid 3)\n"
+        "2: the pcre options 'O' are not supported (line 2, sid 2; line 4, sid 4)\n"
+        "1: protocol 'tls' is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp, icmp and http are (line 3, sid 3)\n"
     )
     statistics = Report(heddle("run", "--json", tmp_path / "chain", option).json).one("ids")["statistics"]
     assert (statistics["rules"], statistics["unsupported"]) == (1, 3)
 
 
 def test_a_chain_may_refuse_what_the_command_line_skips(heddle, tmp_path):
-    (tmp_path / "rules").write_text("alert http any any -> any any (sid:1;)\n")
+    (tmp_path / "rules").write_text("alert tls any any -> any any (sid:1;)\n")
     chain = f"Idle -> MarkIPHeader -> NIDS({quoted(tmp_path / 'rules')}, SKIP_UNSUPPORTED false) -> Discard"
-    assert "protocol 'http'" in heddle.fails("check", "--skip-unsupported", "-e", chain)
+    assert "protocol 'tls'" in heddle.fails("check", "--skip-unsupported", "-e", chain)
 
 
 def test_candidates_that_nobody_confirms_are_warned_of(heddle, tmp_path):
