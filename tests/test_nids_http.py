@@ -243,6 +243,15 @@ def random_contents(rng, name, texts, older):
 
 
 def random_rule(rng, sid):
+    options = ""
+    # Suricata looks for a rule that only says what is absent whenever something comes.
+    while 'content:"' not in options:
+        options = random_options(rng)
+    protocol = rng.choice(["http", "http", "tcp"])
+    return f'alert {protocol} any any -> any any (msg:"{sid}"; {options}sid:{sid}; rev:1;)'
+
+
+def random_options(rng):
     answers = rng.random() < 0.4
     buffers = (RESPONSE_BUFFERS if answers else REQUEST_BUFFERS) | EITHER
     options = f"flow:established,{'to_client' if answers else 'to_server'}; "
@@ -272,13 +281,12 @@ def random_rule(rng, sid):
         low = rng.randint(1, 20)
         sizes = rng.choice([f"<{low + 2}", f">{low}", f"{low}", f"{low}<>{low + rng.randint(5, 20)}"])
         options += f"urilen:{sizes}{rng.choice(['', ',norm', ',raw'])}; "
-    protocol = rng.choice(["http", "http", "tcp"])
-    return f'alert {protocol} any any -> any any (msg:"{sid}"; {options}sid:{sid}; rev:1;)'
+    return options
 
 
 def alerts_of(path):
-    """How often rules alert of whose transactions. Suricata does so again and again where it has no pattern to look for;
-    of a transaction each counts once."""
+    """How often rules alert of whose transactions. Suricata does so again and again where it has no pattern to look
+    for; of a transaction each counts once."""
     found = []
     for line in path.read_text().splitlines():
         alert = json.loads(line)
@@ -317,15 +325,147 @@ def compare(heddle, folder, rules, frames, device="cpu"):
     return by_sid
 
 
-@pytest.mark.parametrize("device", ["cpu", "simt"])
-def test_suricata_judges_http(heddle, tmp_path, device):
+@pytest.mark.parametrize(("device", "rounds"), [("cpu", 2), ("simt", 1)])
+def test_suricata_judges_http(heddle, tmp_path, device, rounds):
     """Random rules and transactions, one for one."""
     needs_suricata()
     rng = random.Random(f"{SEED} suricata http {device}")
     alerts, alerting = 0, 0
-    for _ in range(3):
+    for _ in range(rounds):
         rules = [random_rule(rng, sid) for sid in range(1, 401)]
-        by_sid = compare(heddle, tmp_path, rules, random_traffic(rng, 30), device)
+        by_sid = compare(heddle, tmp_path, rules, random_traffic(rng, 20), device)
         alerts += sum(by_sid.values())
         alerting += len(by_sid)
-    assert alerts > 3000 and alerting > 400
+    assert alerts > 500 * rounds and alerting > 80 * rounds
+
+
+def fixed_traffic(conversations):
+    rng = random.Random("fixed")
+    frames = []
+    for number, turns in enumerate(conversations):
+        frames += [
+            bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet)
+            for packet in connection(rng, f"10.0.0.{number + 1}", 1000 + number, turns)
+        ]
+    return frames
+
+
+def test_suricata_judges_options(heddle, tmp_path):
+    """What random rules do not have: rules of nothing but what is absent, of sizes, of numbers; payload beside buffers;
+    older names; transforms whose results differ."""
+    needs_suricata()
+    get = (
+        b"GET /a%20b/../c//d%2fe?q=%41+x&y=5000#frag HTTP/1.1\r\nHost: example.com\r\nUser-Agent:  Foo  \r\nCookie: a=b\r\n"
+        b"X-Fold: one\r\n two\r\nCookie: c=d\r\n\r\n"
+    )
+    answer = b"HTTP/1.1 200 OK\r\nServer: some\r\nSet-Cookie: z=1\r\nContent-Length: 5\r\n\r\nhello"
+    post = b"POST /b HTTP/1.1\r\nHost: EXAMPLE.com\r\nContent-Length: 9\r\n\r\nn=5000&ab"
+    packed = gzip.compress(b"needle in gzip")
+    coded = b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(packed) + packed
+    chunked = (
+        b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n6\r\n chunk\r\n0\r\nTrail: er\r\n\r\n"
+    )
+    chunked_post = b"POST /c HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\nTr: ail\r\n\r\n"
+    long_body = b"HTTP/1.1 200 OK\r\nContent-Length: 70000\r\n\r\n" + b"alfa" + b"x" * 60000 + b"brav" + b"x" * 9992
+    conversations = [
+        [(True, get), (False, answer), (True, post), (False, coded), (True, get), (False, chunked)],
+        [(True, get + post + get), (False, answer + coded + chunked)],
+        [(True, chunked_post), (False, answer)],
+        [(True, get), (False, b"HTTP/1.1 200 OK\r\n\r\nneedle until the end")],
+        [(True, get), (False, long_body)],
+        [(True, b"GET /.. HTTP/1.0\r\n\r\n"), (False, b"HTTP/1.0 404 \r\nContent-Length: 0\r\n\r\n")],
+    ]
+    options = [
+        'http.method; content:"GET"; content:!"POST"',
+        'http.referer; content:!"x"',
+        'http.header_names; content:!"Referer"',
+        'http.uri; content:!"/"',
+        'http.request_body; content:!"zz"',
+        'http.request_body; content:!"n="',
+        'file.data; content:!"hello"',
+        'flow:to_server; file.data; content:"ab"; endswith',
+        "http.uri; bsize:23",
+        "http.method; bsize:2<>4",
+        "http.method; bsize:3<>5",
+        "http.request_body; bsize:9",
+        "file.data; bsize:11",
+        "http.response_body; bsize:>60000",
+        "urilen:23",
+        "urilen:!23",
+        "urilen:30<>50,raw",
+        "urilen:<10,norm",
+        'http.uri; content:"y="; byte_test:0,=,5000,0,string,dec,relative',
+        'http.uri; content:"y="; byte_test:4,>,4999,0,string,dec,relative',
+        'http.request_body; content:"n="; byte_test:0,>,6000,0,string,dec,relative',
+        "http.content_len; byte_test:0,<,6,0,string,dec",
+        'http.uri; content:"/c"; isdataat:20,relative',
+        'http.uri; content:"/c"; isdataat:!21,relative',
+        'content:"/b"; http_uri; isdataat:!1,relative',
+        'content:"User"; http.uri; content:"/c"',
+        'content:"nothing"; http.uri; content:"/c"',
+        'file_data; content:"needle"; pkt_data; content:"gzip"',
+        'content:"/c"; http_uri; pcre:"/^.d/UR"',
+        'uricontent:"/c"',
+        'http.uri; pcre:"/^.c/U"',
+        'http.uri; content:"/c"; http.method; content:"GET"; http.uri; content:"/d"; distance:0',
+        'http.host; dotprefix; content:".example.com"; startswith; endswith',
+        'http.header; header_lowercase; content:"user-agent: Foo"',
+        'http.header; compress_whitespace; content:"com|0d|User"',
+        'http.uri.raw; url_decode; content:"/a b/../c//d/e?q=A x&"',
+        'http.method; xor:"010203"; content:"FGW"',
+        'http.user_agent; strip_whitespace; to_uppercase; content:"FOO"',
+        'flow:to_server; http.header.raw; content:"User-Agent:  Foo  |0d0a|"',
+        'http.start; content:"Cookie: a=b"',
+        'http.response_body; content:"alfa"; startswith',
+        'http.response_body; content:"brav"; endswith',
+        'app-layer-protocol:http; content:"/c"; http_uri',
+        'threshold:type limit,track by_src,count 1,seconds 60; http.method; content:"GET"',
+        'http.method; content:"GET"; flowbits:set,got; flowbits:noalert',
+        'http.method; content:"POST"; flowbits:isset,got',
+    ]
+    protocols = ["tcp" if "app-layer" in text else "http" for text in options]
+    rules = [
+        f"alert {protocol} any any -> any any ({text}; sid:{sid}; rev:1;)"
+        for sid, (protocol, text) in enumerate(zip(protocols, options, strict=True), 1)
+    ]
+    by_sid = compare(heddle, tmp_path, rules, fixed_traffic(conversations))
+    silent = {options[sid - 1] for sid in range(1, len(options) + 1) if by_sid[sid] == 0}
+    assert len(by_sid) > 35, silent
+
+
+def test_http_wants_streams(heddle, tmp_path):
+    """Without STREAM nobody follows connections: such rules are refused, or left out."""
+    rules = tmp_path / "rules"
+    rules.write_text(
+        'alert http any any -> any any (content:"a"; sid:1;)\n'
+        'alert tcp any any -> any any (http.uri; content:"a"; sid:2;)\n'
+        'alert tcp any any -> any any (content:"a"; sid:3;)\n'
+    )
+    chain = f"Idle -> MarkIPHeader -> ids :: NIDS({rules}, SKIP_UNSUPPORTED {{}}); ids[0] -> Discard; ids[1] -> NIDSConfirm(ids) -> Discard;"
+    errors = heddle.fails("check", "-e", chain.format("false"))
+    assert all(f"{rules}:{sid}: sid {sid}: it is for HTTP: give the NIDS STREAM true" in errors for sid in (1, 2))
+    done = heddle("check", "-e", chain.format("true"))
+    assert done.code == 0 and "2: it is for HTTP: give the NIDS STREAM true (line 1, sid 1; line 2, sid 2)" in done.err
+
+
+def test_a_rule_drops_what_completes_a_request(heddle, tmp_path):
+    """Segments of a byte each: the one that ends the header is dropped, and what comes behind it in that direction."""
+    (tmp_path / "rules").write_text(
+        'drop http any any -> any any (flow:to_server; http.header; content:"X: evil"; sid:1;)\n'
+    )
+    request = b"GET / HTTP/1.1\r\nX: evil\r\n\r\nGET /more HTTP/1.1\r\n\r\n"
+    packets = [
+        IP(src="10.0.0.1", dst="10.1.0.1") / TCP(sport=1000, dport=80, flags="PA", seq=1000 + n) / Raw(bytes([byte]))
+        for n, byte in enumerate(request)
+    ]
+    packets.insert(0, IP(src="10.0.0.1", dst="10.1.0.1") / TCP(sport=1000, dport=80, flags="S", seq=999))
+    write_capture(
+        tmp_path / "in.pcap",
+        [bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet) for packet in packets],
+    )
+    chain = CHAIN.format(tmp_path).replace("out :: Discard", f"out :: ToDump({tmp_path}/out.pcap)")
+    heddle.ok("run", "-e", chain)
+    passed = b"".join(bytes(IP(frame[14:])[TCP].payload) for frame in captures.frames(tmp_path / "out.pcap"))
+    end = request.index(b"\r\n\r\n") + 4
+    assert passed == request[: end - 1]
+    assert len((tmp_path / "ours.json").read_text().splitlines()) == 1

@@ -74,6 +74,7 @@ void NIDSConfirm::take_state(Element& old_element) {
 }
 
 void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
+  if (entry.word(word_) == 0) return;
   streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
   http_->end(entry.key);
 }

@@ -27,6 +27,7 @@ size_t HttpTable::Hash::operator()(const flow::Key& key) const {
 
 HttpTable::Use HttpTable::take(const flow::Key& key, const Window& window, bool closed) {
   Use use;
+  if (window.bytes.empty() && !closed) return use;
   Shard& shard = shard_of(key);
   std::unique_lock lock(shard.busy);
   auto found = shard.connections.find(key);

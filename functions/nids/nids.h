@@ -274,8 +274,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  numbers as dsize has them; `urilen` is that of http.uri, or with `,raw` of http.uri.raw. All of a rule's buffers
  *  must be in one request, or in one response, and a rule is an alert for each transaction that matches, of the packet
  *  that brings the last of what it asks for; payload contents of such a rule must be there as well, in one of the
- *  packets or windows of that direction while the transaction lasts. A buffer that is not there matches nothing,
- *  negated or not.
+ *  packets or windows of that direction while the transaction lasts. Headers behind a body count if they have come with
+ *  those before it. A buffer that is not there matches nothing, negated or not.
  *
  *  libhtp, Suricata's parser, reads both directions, which may come to different threads but should come in order. A
  *  connection is HTTP if its client's first bytes are a method that Suricata knows and a blank. Bodies are without

@@ -139,6 +139,9 @@ std::optional<Refusal> check_http(Signature& rule, std::string_view protocol) {
   unsigned sides = 3;
   for (const HttpPart& part : rule.http_parts) sides &= sides_of(part.buffer);
   if (sides == 0) return Refusal{"it looks into a request and into a response, which is not supported", true};
+  if (((rule.flow_has & kToServer) != 0 && (sides & 1u << kRequest) == 0) ||
+      ((rule.flow_has & kToClient) != 0 && (sides & 1u << kResponse) == 0))
+    return Refusal{"flow asks for the other direction than that of the buffers that it looks into"};
   if (rule.streams == Signature::Streams::only && !rule.http_parts.empty())
     rule.streams = Signature::Streams::too;  // that is what HTTP is
   return std::nullopt;
