@@ -5,6 +5,7 @@
 #include <string>
 
 #include "functions/nids/http.h"
+#include "functions/nids/rule_file.h"
 #include "functions/nids/table.h"
 
 using namespace heddle::nids;
