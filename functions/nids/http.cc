@@ -9,7 +9,9 @@
 namespace heddle::nids {
 namespace {
 
-constexpr size_t kTransactionBytes = 4 << 10;  // about what libhtp takes for one
+// About what libhtp 0.5.50 takes.
+constexpr size_t kTransactionBytes = 3 << 10, kHeaderBytes = 256;
+constexpr uint32_t kMostHeaders = 1024;  // of a message; libhtp's default
 
 std::string_view text_of(const bstr* text) {
   if (text == nullptr) return {};
@@ -181,9 +183,11 @@ void HttpTransaction::append(HttpSide side, std::string_view bytes) {
 }
 
 size_t HttpTransaction::memory() const {
-  // libhtp has headers beside what is kept here: as lines, and as names and values.
-  return kTransactionBytes + 3 * (raw_headers_[0].size() + raw_headers_[1].size()) + 2 * uri_.size() +
-         bodies_[0].bytes.capacity() + bodies_[1].bytes.capacity() + progress.offered.capacity() * 8 +
+  size_t headers = 0;
+  for (const htp_table_t* table : {parsed_.request_headers, parsed_.response_headers})
+    headers += table == nullptr ? 0 : htp_table_size(table);
+  return kTransactionBytes + headers * kHeaderBytes + 2 * (raw_headers_[0].size() + raw_headers_[1].size()) +
+         2 * uri_.size() + bodies_[0].bytes.capacity() + bodies_[1].bytes.capacity() + progress.offered.capacity() * 8 +
          progress.scanned.capacity() + progress.candidates.capacity() * sizeof(Progress::Candidate);
 }
 
@@ -251,6 +255,7 @@ struct HttpConnection::Hooks {
     htp_config_set_response_decompression_layer_limit(made, 2);
     htp_config_set_lzma_layers(made, 0);
     htp_config_set_max_tx(made, kMostTransactions);
+    htp_config_set_number_headers_limit(made, kMostHeaders);
     htp_config_register_request_start(made, begin);
     htp_config_register_response_start(made, begin);
     htp_config_register_request_uri_normalize(made, normalize);

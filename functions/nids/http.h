@@ -79,7 +79,7 @@ class HttpTransaction {
 class HttpConnection {
  public:
   static constexpr size_t kMostHeaderBytes = 64 << 10;
-  static constexpr size_t kLeastBytes = 8 << 10, kMostBytes = 1 << 20;
+  static constexpr size_t kLeastBytes = 2 << 10, kMostBytes = 1 << 20;
   static constexpr size_t kMostTransactions = 512;  ///< that have not ended; Suricata's max-tx
 
   /** Throws std::bad_alloc. */
