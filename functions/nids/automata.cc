@@ -45,7 +45,7 @@ Whole whole_of(std::span<const Signature> rules) {
   Whole whole;
   whole.pattern_of.assign(rules.size(), PortGroups::kNoPattern);
   for (uint32_t r = 0; r < rules.size(); ++r)
-    if (const auto pattern = rules[r].fast_pattern(); !pattern.empty() && rules[r].http_parts.empty())
+    if (const auto pattern = rules[r].fast_pattern(); !pattern.empty())
       by_pattern[shortened(in_lower_case(pattern), kLongestPattern)].push_back(r);
   for (auto& [pattern, of] : by_pattern) {
     for (const uint32_t rule : of) whole.pattern_of[rule] = static_cast<uint32_t>(whole.patterns.size());

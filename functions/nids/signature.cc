@@ -15,6 +15,7 @@ bool asks_for_end(const Content& content) {
 }  // namespace
 
 const Content* Signature::fast_content() const {
+  if (!http_parts.empty()) return nullptr;
   const Content* best = nullptr;
   for (const Content& content : contents) {
     if (content.fast) return &content;
