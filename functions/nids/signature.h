@@ -158,8 +158,8 @@ struct Signature {
   std::string category;  ///< of alerts: what its classtype means, if that is known, or the classtype
   size_t line = 0;       ///< in its file, from 1
 
-  /** The content that the pattern stage looks for, or nothing if all are negated or there is none, or HttpRules look for
-   *  the rule. */
+  /** The content that the pattern stage looks for, or nothing if all are negated or there is none, or HttpRules look
+   *  for the rule. */
   const Content* fast_content() const;
   /** Its part that is looked for. */
   std::string_view fast_pattern() const;
