@@ -10,7 +10,7 @@
 namespace heddle::test {
 namespace {
 
-class Numbers : public Table {
+class NumberList : public Table {
  public:
   std::span<const std::byte> bytes() const override { return std::as_bytes(std::span(numbers_)); }
   void set(size_t i, uint32_t number) {
@@ -29,7 +29,7 @@ class Numbers : public Table {
 // The host's table has the whole change; the device, which would answer by the old one, serves no more.
 TEST(TableCopy, WhatCannotFollowEndsItsDevice) {
   const auto device = gpu::open_device("simt");
-  Numbers table;
+  NumberList table;
   TableCopy copy(table, *device);
   const gpu::TableId before = copy.id();
   table.set(1, 7);

@@ -1,5 +1,5 @@
-// Rule files, and classifications, of any bytes: what is accepted keeps its bounds, and a packet that consists of a rule's contents one after
-// the other, if these may follow so, is one that the pattern stage finds.
+// Rule files, and classifications, of any bytes: what is accepted keeps its bounds, and a packet that consists of a
+// rule's contents one after the other, if these may follow so, is one that the pattern stage finds.
 
 #include <cstdlib>
 #include <string_view>
