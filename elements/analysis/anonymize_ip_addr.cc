@@ -1,39 +1,16 @@
 #include "elements/analysis/anonymize_ip_addr.h"
 
 #include <algorithm>
-#include <bit>
 #include <random>
 
 #include "click/arguments.h"
+#include "core/sip_hash.h"
 #include "elements/endpoints/checksums.h"
 #include "elements/icmp/icmp_names.h"
 #include "elements/ip/transport.h"
 
 namespace heddle {
 namespace {
-
-/** SipHash-2-4 of a message of 8 bytes (J.-P. Aumasson, D. J. Bernstein, 2012). */
-uint64_t sip_hash(uint64_t key0, uint64_t key1, uint64_t message) {
-  uint64_t a = key0 ^ 0x736f6d6570736575u, b = key1 ^ 0x646f72616e646f6du, c = key0 ^ 0x6c7967656e657261u,
-           d = key1 ^ 0x7465646279746573u;
-  const auto rounds = [&](int n) {
-    for (; n > 0; --n) {
-      a += b, b = std::rotl(b, 13) ^ a, a = std::rotl(a, 32);
-      c += d, d = std::rotl(d, 16) ^ c;
-      a += d, d = std::rotl(d, 21) ^ a;
-      c += b, b = std::rotl(b, 17) ^ c, c = std::rotl(c, 32);
-    }
-  };
-  constexpr uint64_t kLength = uint64_t{8} << 56;
-  for (const uint64_t word : {message, kLength}) {
-    d ^= word;
-    rounds(2);
-    a ^= word;
-  }
-  c ^= 0xff;
-  rounds(4);
-  return a ^ b ^ c ^ d;
-}
 
 struct Seed {
   bool random = true;
@@ -107,7 +84,8 @@ bool AddressMapping::keeps(int depth, uint32_t prefix) const {
 // One hash decides for the subtree of up to six bits below a prefix: its nodes are numbered as in a heap, from 1 on.
 // Subtrees begin at depths 0 (with four bits), 4, 10, 16, 22 and 28 (with four).
 uint64_t AddressMapping::subtree(int top, uint32_t prefix) const {
-  return sip_hash(key0_, key1_, static_cast<uint64_t>(top) << 32 | prefix);
+  const uint64_t message[] = {static_cast<uint64_t>(top) << 32 | prefix};
+  return sip_hash({key0_, key1_}, message);
 }
 
 bool AddressMapping::flips(int depth, uint32_t prefix) const {
