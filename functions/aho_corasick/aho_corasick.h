@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-/** AhoCorasick: finds IPv4 packets whose payload has one of many patterns, chosen by protocol and port.
+/** AhoCorasick: finds packets whose payload has one of many patterns, chosen by protocol and port.
  *
  *      AhoCorasick(PATTERNS [, keywords DEVICE, BLOCKING])
  *
@@ -22,14 +22,14 @@ namespace heddle {
  *      tcp any wget
  *      ip  any |de ad be ef|
  *
- *  PROTOCOL: tcp, udp, icmp, or ip, which is any. PORT: 0 to 65535 for tcp and udp, or any. PATTERN: all that follows,
- *  without the blanks around it; bytes in hexadecimal stand between bars, and a backslash before a backslash, bar,
- *  quote, semicolon or colon makes it the character, as in `content` of Snort's rules. 1 to 255 bytes; letters of
- *  different case are different. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in
- *  flight, wait (true, default) or drop ("no_slot").
+ *  PROTOCOL: tcp, udp, icmp (ICMP and ICMPv6), or ip, which is any. PORT: 0 to 65535 for tcp and udp, or any. PATTERN:
+ *  all that follows, without the blanks around it; bytes in hexadecimal stand between bars, and a backslash before a
+ *  backslash, bar, quote, semicolon or colon makes it the character, as in `content` of Snort's rules. 1 to 255 bytes;
+ *  letters of different case are different. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with
+ *  all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  Output 0: packets without a match. Output 1: packets in whose payload a pattern occurs that is for them. Without
- *  output 1 all packets go on by output 0, and matches are counted only. Packets without a whole IPv4 header are
+ *  output 1 all packets go on by output 0, and matches are counted only. Packets without a whole IP header are
  *  dropped ("short").
  *
  *  There is an Aho-Corasick automaton for each port that has a line, for each protocol, and for all others. A packet is
@@ -37,11 +37,12 @@ namespace heddle {
  *  its protocol's. Each has the patterns of the wider lines as well: that of `tcp 80` those of `tcp any` and `ip any`.
  *  So between two ports that both have lines, those of the destination count.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP
- *  or ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all
- *  that lies behind the IP header; they have no ports. Each packet is searched by itself: a pattern that is cut by the
- *  border of a fragment or a segment is not found. Ethernet's padding behind the IP packet is payload as long as nobody
- *  has cut it off, which CheckIPHeader does.
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it, and CheckIP6Header where IPv6 comes from. The payload
+ *  is what lies behind the header of TCP, UDP, ICMP or ICMPv6. In later fragments, packets of other protocols and
+ *  packets whose transport header is not whole, it is all that lies behind the IP headers, of IPv6 with extension
+ *  headers (hop-by-hop, routing, fragment, destination options, AH); they have no ports. Each packet is searched by
+ *  itself: a pattern that is cut by the border of a fragment or a segment is not found. Ethernet's padding behind the
+ *  IP packet is payload as long as nobody has cut it off, which CheckIPHeader does.
  *
  *  On a CPU the packets of a batch are sorted by automaton and length, and 16 of them are searched in turns, a byte
  *  each, as in "Raising the Bar for Using GPUs in Software Packet Processing" (Kalia, Zhou, Kaminsky, Andersen, NSDI

@@ -35,7 +35,7 @@ void AhoCorasick::configure(click::Arguments& arguments) {
 }
 
 Access AhoCorasick::access(Processor) const {
-  return {.reads = {{Base::l3, 6, 10}, {Base::l4, 0, kToEnd}}, .column_reads = columns(Column::l3, Column::l4)};
+  return {.reads = {{Base::l3, 0, 10}, {Base::l4, 0, kToEnd}}, .column_reads = columns(Column::l3, Column::l4)};
 }
 
 std::span<const char* const> AhoCorasick::drop_reasons() const {

@@ -40,15 +40,17 @@ struct SearchTile {
   static __device__ void read_headers(gpu::Tile& tile, int k, const Image& image, Scratch& scratch) {
     using namespace nids;
     const int i = tile.packet(k);
-    const uint32_t bytes = tile.length(i), network = tile.column(Column::l3, i);
-    const uint32_t transport = min(tile.column(Column::l4, i), bytes), available = bytes - transport;
+    const uint8_t* const frame = tile.frame(i);
+    const uint32_t bytes = tile.length(i);
     scratch.payload[k] = {bytes, 0};
     scratch.automaton[k] = scratch.first[k] = kNone;
-    if (network > bytes || bytes - network < kNetworkBytes) return;
-    const uint8_t* const behind = tile.frame(i) + transport;
-    const uint32_t control = gpu::load_u32(tile.frame(i) + network + 6);
-    const Protocol protocol = protocol_of(control);
-    const uint32_t skipped = transport_bytes(control, available, available > 12 ? behind[12] : 0);
+    const Headers headers = headers_of(bytes, tile.column(Column::l3, i), tile.column(Column::l4, i),
+                                       [frame](uint32_t at) { return gpu::load_u32(frame + at); });
+    if (!headers.whole) return;
+    const uint32_t transport = headers.behind.at, available = bytes - transport;
+    const uint8_t* const behind = frame + transport;
+    const Protocol protocol = protocol_of(headers.behind.number);
+    const uint32_t skipped = transport_bytes(headers, available, available > 12 ? behind[12] : 0);
     const bool has_ports = skipped > 0 && (protocol == Protocol::tcp || protocol == Protocol::udp);
     const uint32_t ports = has_ports ? __byte_perm(gpu::load_u32(behind), 0, 0x0123) : 0;
     scratch.automaton[k] = image.automaton_of(protocol, has_ports, ports >> 16, ports & 0xffff);

@@ -12,7 +12,7 @@
 
 namespace heddle {
 
-/** FlowTable: finds the flow of each IPv4 packet, or begins one, for the stateful elements behind it.
+/** FlowTable: finds the flow of each packet, or begins one, for the stateful elements behind it.
  *
  *      FlowTable([keywords CAPACITY, TIMEOUT, TIMESTAMPS])
  *
@@ -21,11 +21,12 @@ namespace heddle {
  *  no packet has come for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the
  *  packets' capture, default false: the machine's.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. Sets the annotations flow and flow_ms, the flow and
- *  the time. Elements that name the table have up to four words of 64 bits in each flow: FlowCounter, LoadBalancer,
- *  RateLimiter, NAT. Each packet thread has flows of its own, so all packets of a flow must come to one thread, as with
- *  the usual receive-side scaling; nothing is locked. It is an error if packets come to an element from another
- *  FlowTable than the one that it names.
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it, or, of IPv6, CheckIP6Header. IPv6 packets are of the
+ *  flow that the header behind their extension headers says; for their addresses a keyed hash of 64 bits (SipHash-2-4)
+ *  stands in the table. Sets the annotations flow and flow_ms, the flow and the time. Elements that name the table have
+ *  up to four words of 64 bits in each flow: FlowCounter, LoadBalancer, RateLimiter, NAT. Each packet thread has flows
+ *  of its own, so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing is
+ *  locked. It is an error if packets come to an element from another FlowTable than the one that it names.
  *
  *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that
  *  is over, or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows
@@ -33,7 +34,8 @@ namespace heddle {
  *  flow that ends in it, as times of captures may say, makes room for others when the next one comes.
  *
  *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short"
- *  (no whole IPv4 header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow).
+ *  (no whole IP header, or fewer than 4 bytes behind it where ports should be), "full" (no place for a new flow), "ip6"
+ *  (an IPv6 packet, where a LoadBalancer or NAT, which are for IPv4, names the table).
  *
  *  Handlers: `flows` (r): flows now; `capacity` (r): places. Statistics: `flows`, `added`, `expired`, `evicted`.
  *
@@ -54,9 +56,9 @@ class FlowTable : public Element {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
-  /** One of the flows' words, for an element of the chain, which may ask to hear of flows that end. Throws Error when
-   *  all are taken. Before start(). */
-  int take_word(const Element& taker, flow::Watcher* watcher = nullptr);
+  /** One of the flows' words, for an element of the chain, which may be one for IPv4 alone, and may ask to hear of
+   *  flows that end. Throws Error when all are taken. Before start(). */
+  int take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher = nullptr);
   /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that
    *  have words of them have predecessors with the same arguments. */
   bool shares_flows_with(const FlowTable& other) const;
@@ -84,7 +86,7 @@ class FlowTable : public Element {
 
   size_t capacity_ = 65536;
   uint32_t timeout_ms_ = 60000;
-  bool timestamps_ = false;
+  bool timestamps_ = false, takes_ip6_ = true;
   flow::Places places_;
   std::vector<const Element*> takers_;
   std::vector<flow::Watcher*> watchers_;
@@ -107,6 +109,8 @@ class FlowElement : public Element, public ChecksSetter {
   /** The flow of packet `i`. */
   flow::Entry& flow_of(const uint32_t* flows, int i, int thread) { return table_->entry(flows[i], thread); }
   virtual flow::Watcher* watcher() { return nullptr; }
+  /** Whether it knows IPv6 packets. */
+  virtual bool takes_ip6() const { return false; }
   /** Whether it has a GPU side, which names flows by the column alone. */
   virtual bool has_gpu_side() const { return false; }
   /** Not if flows are wanted on the CPU behind it: they may have ended until their packets are back. */
@@ -170,6 +174,7 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
   Counts counts_at(uint32_t place) const;
   /** Puts what the GPU, which is going, has counted into the flows' words. */
   void bring_home(FlowTable& table);
+  bool takes_ip6() const override { return true; }
   bool has_gpu_side() const override { return true; }
 
   FixedTable<flow::Places> places_;
@@ -215,6 +220,7 @@ class RateLimiter : public FlowElement, public KeepsGpuState {
   void run_cpu(Batch& batch) override;
 
  private:
+  bool takes_ip6() const override { return true; }
   bool has_gpu_side() const override { return true; }
 
   FixedTable<flow::Limits> limits_;

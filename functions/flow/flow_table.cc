@@ -8,6 +8,7 @@
 #include "core/clock.h"
 #include "core/error.h"
 #include "core/load.h"
+#include "elements/ip6/header.h"
 #include "functions/classifier/rule.h"
 #include "functions/flow/flow.h"
 
@@ -19,20 +20,38 @@ using flow::ThreadTable;
 
 namespace {
 
-enum Reason : int { kShort, kFull };
+enum Reason : int { kGood = -1, kShort, kFull, kIp6 };
 constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;
 
-/** Of the packet [frame, frame + bytes) with headers at these offsets; false if it is too short. */
-bool key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, Key& key) {
-  if (network > bytes || bytes - network < kNetworkBytes) return false;
+/** Reads the ports at `transport`. */
+Reason read_ports(const uint8_t* frame, uint32_t bytes, uint32_t transport, uint16_t& source, uint16_t& destination) {
+  if (transport > bytes || bytes - transport < kPortBytes) return kShort;
+  source = ntohs(load_u16(frame + transport)), destination = ntohs(load_u16(frame + transport + 2));
+  return kGood;
+}
+
+/** The same as key_of(), of an IPv6 packet. */
+Reason ip6_key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, Key& key) {
+  if (bytes - network < kIp6HeaderBytes) return kShort;
   const uint8_t* header = frame + network;
+  const ip6::Behind behind = ip6::behind_extensions(header[6], std::min(transport, bytes), bytes,
+                                                    [&](uint32_t at) { return load_u32(frame + at); });
+  uint16_t source = 0, destination = 0;
+  if (!behind.later_fragment && classifier::names_ports(behind.number))
+    if (const Reason reason = read_ports(frame, bytes, behind.at, source, destination); reason != kGood) return reason;
+  key = Key::of_ip6(header + 8, source, destination, behind.number);
+  return kGood;
+}
+
+/** Of the packet [frame, frame + bytes) with headers at these offsets; or why it has none. */
+Reason key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, bool takes_ip6, Key& key) {
+  if (network > bytes || bytes - network < kNetworkBytes) return kShort;
+  const uint8_t* header = frame + network;
+  if (header[0] >> 4 == 6) return takes_ip6 ? ip6_key_of(frame, bytes, network, transport, key) : kIp6;
   const uint32_t control = load_u32(header + 6);
   key = {ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), 0, 0, header[9]};
-  if (!classifier::has_ports(control)) return true;
-  if (transport > bytes || bytes - transport < kPortBytes) return false;
-  key.source_port = ntohs(load_u16(frame + transport));
-  key.destination_port = ntohs(load_u16(frame + transport + 2));
-  return true;
+  if (!classifier::has_ports(control)) return kGood;
+  return read_ports(frame, bytes, transport, key.source_port, key.destination_port);
 }
 
 }  // namespace
@@ -49,17 +68,17 @@ void FlowTable::configure(click::Arguments& arguments) {
 
 Access FlowTable::access(Processor) const {
   using enum Base;
-  return {.reads = {{l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
+  return {.reads = {{l3, 0, 40}, {l4, 0, kToEnd}},  // extension headers have any length
           .column_reads = columns(Column::l3, Column::l4),
           .column_writes = columns(Column::flow, Column::flow_ms)};
 }
 
 std::span<const char* const> FlowTable::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"short", "full"};
+  static constexpr const char* kReasons[] = {"short", "full", "ip6"};
   return kReasons;
 }
 
-int FlowTable::take_word(const Element& taker, flow::Watcher* watcher) {
+int FlowTable::take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher) {
   if (takers_.size() == flow::kWords) {
     std::string names;
     for (const Element* other : takers_) names += (names.empty() ? "'" : ", '") + other->name + "'";
@@ -67,6 +86,7 @@ int FlowTable::take_word(const Element& taker, flow::Watcher* watcher) {
                 "' a FlowTable of its own");
   }
   takers_.push_back(&taker);
+  takes_ip6_ = takes_ip6_ && takes_ip6;
   if (watcher != nullptr) watchers_.push_back(watcher);
   return static_cast<int>(takers_.size()) - 1;
 }
@@ -124,8 +144,10 @@ void FlowTable::run_cpu(Batch& batch) {
     for (int i = base; i < std::min(batch.size(), base + kGroup); ++i) {
       const Packet* packet = batch.packet(i);
       if (column != nullptr) column[i] = kNoFlow;
-      if (!key_of(data(packet), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, keys[n])) {
-        batch.drop(i, kShort);
+      const Reason reason =
+          key_of(data(packet), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, takes_ip6_, keys[n]);
+      if (reason != kGood) {
+        batch.drop(i, reason);
         continue;
       }
       latest = times[n] = time_of(packet, now);
@@ -192,7 +214,7 @@ void FlowElement::link(const Directory& directory) {
   const std::vector<Element*> named = directory(table_name_);
   table_ = named.size() == 1 ? dynamic_cast<FlowTable*>(named[0]) : nullptr;
   if (table_ == nullptr) throw Error("TABLE: '" + table_name_ + "' is not a FlowTable of this chain");
-  word_ = table_->take_word(*this, watcher());
+  word_ = table_->take_word(*this, takes_ip6(), watcher());
 }
 
 std::string FlowElement::wrong_setter(Column column, const Element& setter) const {

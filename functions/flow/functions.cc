@@ -5,6 +5,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "elements/ip6/addresses.h"
 #include "functions/flow/flow.h"
 
 namespace heddle {
@@ -20,9 +21,13 @@ flow::Key key_from(const std::string& text) {
   std::string source, destination, source_port, destination_port, protocol, more;
   if (!(words >> source >> destination >> source_port >> destination_port >> protocol) || words >> more)
     throw Error("expected SOURCE DESTINATION SOURCE_PORT DESTINATION_PORT PROTOCOL");
-  return {click::value_of<click::Ipv4Address>(source).value, click::value_of<click::Ipv4Address>(destination).value,
-          click::value_of<uint16_t>(source_port), click::value_of<uint16_t>(destination_port),
-          click::value_of<uint32_t>(protocol, 0u, 255u)};
+  const auto from = click::value_of<uint16_t>(source_port), to = click::value_of<uint16_t>(destination_port);
+  const auto number = click::value_of<uint32_t>(protocol, 0u, 255u);
+  if (source.find(':') == source.npos)
+    return {click::value_of<click::Ipv4Address>(source).value, click::value_of<click::Ipv4Address>(destination).value,
+            from, to, number};
+  const Ip6 ends[] = {click::value_of<Ip6Argument>(source).address, click::value_of<Ip6Argument>(destination).address};
+  return flow::Key::of_ip6(ends[0].data(), from, to, static_cast<uint8_t>(number));
 }
 
 }  // namespace

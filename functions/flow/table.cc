@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 #include <utility>
 
 #ifdef __SSE2__
 #include <emmintrin.h>
 #endif
+
+#include "functions/flow/ip6_name.h"
 
 namespace heddle::flow {
 namespace {
@@ -35,6 +38,17 @@ uint32_t equal_tags(const uint32_t* tags, uint32_t tag) {
 }
 
 }  // namespace
+
+Key Key::of_ip6(const uint8_t* addresses, uint16_t source_port, uint16_t destination_port, uint8_t protocol) {
+  // The pair's name is the same both ways, and its halves change places.
+  const bool swapped = std::memcmp(addresses, addresses + 16, 16) > 0;
+  uint64_t words[4];
+  std::memcpy(words, addresses + (swapped ? 16 : 0), 16);
+  std::memcpy(words + 2, addresses + (swapped ? 0 : 16), 16);
+  const uint64_t name = ip6_name(words);
+  const auto high = static_cast<uint32_t>(name >> 32), low = static_cast<uint32_t>(name);
+  return {swapped ? low : high, swapped ? high : low, source_port, destination_port, protocol | kIp6};
+}
 
 uint32_t ThreadTable::places_for(size_t capacity) {
   // At most 4/5 full.

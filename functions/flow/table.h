@@ -8,13 +8,18 @@
 
 namespace heddle::flow {
 
-/** What the packets of a flow have in common: addresses and ports (0 where there are none) and protocol of IPv4, host
- *  byte order. */
+/** What the packets of a flow have in common: addresses and ports (0 where there are none) and protocol, host byte
+ *  order. Of IPv6 the addresses are the halves of what stands for both (ip6_name.h), in the other order the other way
+ *  round, and the protocol has kIp6 added. So the key of the way back has addresses and ports exchanged. */
 struct Key {
   uint32_t source, destination;
   uint16_t source_port, destination_port;
   uint32_t protocol;
   bool operator==(const Key&) const = default;
+
+  static constexpr uint32_t kIp6 = 256;
+  /** `addresses`: the source and then the destination, 32 bytes as they lie in the header. */
+  static Key of_ip6(const uint8_t* addresses, uint16_t source_port, uint16_t destination_port, uint8_t protocol);
 };
 
 constexpr uint32_t kNoFlow = ~0u;

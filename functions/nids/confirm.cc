@@ -14,7 +14,9 @@ namespace {
 constexpr uint32_t kUsualMemoryMb = 64;
 
 flow::Key key_of(const View& view) {
-  return {view.source, view.destination, view.source_port, view.destination_port, view.number};
+  if (view.is_ip6) return flow::Key::of_ip6(view.network + 8, view.source_port, view.destination_port, view.number);
+  return {static_cast<uint32_t>(view.source), static_cast<uint32_t>(view.destination), view.source_port,
+          view.destination_port, view.number};
 }
 
 enum BlockedReason : int { kDropped, kRejected };
@@ -43,7 +45,7 @@ void NIDSConfirm::link(const Directory& directory) {
   const std::vector<Element*> tables = directory(flows_name_);
   flows_ = tables.size() == 1 ? dynamic_cast<FlowTable*>(tables[0]) : nullptr;
   if (flows_ == nullptr) throw Error("FLOWS: '" + flows_name_ + "' is not a FlowTable of this chain");
-  word_ = flows_->take_word(*this, this);
+  word_ = flows_->take_word(*this, true, this);
 }
 
 Access NIDSConfirm::access(Processor) const {

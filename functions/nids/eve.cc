@@ -23,9 +23,18 @@ void append_number(std::string& text, uint64_t number) {
                           std::snprintf(digits, sizeof digits, "%llu", static_cast<unsigned long long>(number))));
 }
 
-void append_address(std::string& text, uint32_t address) {
+/** 10.0.0.1, or, of IPv6, all digits, as Suricata writes them: 2001:0db8:0000:0000:0000:0000:0000:0001. */
+void append_address(std::string& text, bool is_ip6, Wide address) {
+  if (is_ip6) {
+    for (int shift = 112; shift >= 0; shift -= 16) {
+      char group[8];
+      text.append(group, static_cast<size_t>(std::snprintf(group, sizeof group, shift > 0 ? "%04x:" : "%04x",
+                                                           static_cast<unsigned>(address >> shift) & 0xffff)));
+    }
+    return;
+  }
   for (int shift = 24; shift >= 0; shift -= 8) {
-    append_number(text, address >> shift & 255);
+    append_number(text, static_cast<uint64_t>(address >> shift) & 255);
     if (shift > 0) text += '.';
   }
 }
@@ -68,17 +77,17 @@ void EveFile::add(uint64_t timestamp_ns, const View& view, const std::string& al
   text_ += R"({"timestamp":")";
   append_time(text_, timestamp_ns);
   text_ += R"(","event_type":"alert","src_ip":")";
-  append_address(text_, view.source);
+  append_address(text_, view.is_ip6, view.source);
   if (view.has_ports) text_ += R"(","src_port":)", append_number(text_, view.source_port);
   text_ += view.has_ports ? R"(,"dest_ip":")" : R"(","dest_ip":")";
-  append_address(text_, view.destination);
+  append_address(text_, view.is_ip6, view.destination);
   if (view.has_ports) text_ += R"(","dest_port":)", append_number(text_, view.destination_port);
   text_ += view.has_ports ? R"(,"proto":")" : R"(","proto":")";
   constexpr const char* kNames[] = {"", "TCP", "UDP", "ICMP"};
   if (view.protocol == Protocol::ip)
     append_number(text_, view.number);
   else
-    text_ += kNames[static_cast<size_t>(view.protocol)];
+    text_ += view.number == kIcmp6Number ? "IPv6-ICMP" : kNames[static_cast<size_t>(view.protocol)];
   text_ += R"(","alert":)";
   text_ += alert;
   text_ += "}\n";

@@ -114,7 +114,17 @@ bool Flows::key_of(const View& view, uint32_t now_ms, Entry& key, bool& from_low
   const std::pair from{view.source, view.source_port}, to{view.destination, view.destination_port};
   const auto& [low, high] = std::minmax(from, to);
   from_low = from <= to;
-  key = {low.first, high.first, low.second, high.second, view.number, 0, 0, 0, 0, now_ms};
+  const uint64_t name = view.name_of(low.first, high.first);
+  key = {static_cast<uint32_t>(name >> 32),
+         static_cast<uint32_t>(name),
+         low.second,
+         high.second,
+         view.number,
+         0,
+         0,
+         view.is_ip6,
+         0,
+         now_ms};
   return true;
 }
 

@@ -14,8 +14,8 @@
 namespace heddle::nids {
 
 /** What the rule options `flow` and `flowbits` ask about: who sends, whether there is a connection, and which bits are
- *  set, for each pair of endpoints (addresses, ports, protocol). By any number of threads. Memory is fixed, but for
- *  bits: 64 of them take 8 bytes more for each place.
+ *  set, for each pair of endpoints (addresses of either version, ports, protocol). By any number of threads. Memory is
+ *  fixed, but for bits: 64 of them take 8 bytes more for each place.
  *
  *  TCP: a connection is there when one side has sent a SYN and the other a SYN with ACK; the former is the client,
  *  until a SYN of the other and an answer to it. Nobody who sends for one side only can bring that about, or undo it,
@@ -52,18 +52,18 @@ class Flows {
 
  private:
   struct Entry {
-    uint32_t low, high;  // addresses; low, with its port, is not above high
+    uint32_t low, high;  // addresses; low, with its port, is not above high; of IPv6 halves of what stands for both
     uint16_t low_port, high_port;
     uint8_t protocol;
     uint8_t seen;   // of Seen; 0: free
     uint8_t notes;  // of Note
-    uint8_t unused;
+    bool is_ip6;
     uint32_t server_next;  // behind the server's SYN
     uint32_t last_ms;
 
     bool is_of(const Entry& other) const {
       return low == other.low && high == other.high && low_port == other.low_port && high_port == other.high_port &&
-             protocol == other.protocol;
+             protocol == other.protocol && is_ip6 == other.is_ip6;
     }
   };
   static constexpr uint32_t kEntries = 10;

@@ -51,18 +51,20 @@ struct SearchTile {
   static __device__ void read_headers(const gpu::Tile& tile, int k, const Image& image, Scratch& scratch) {
     auto& columns = const_cast<gpu::Tile&>(tile);
     const int i = tile.packet(k);
-    const uint32_t bytes = tile.length(i), network = columns.column(Column::l3, i);
-    const uint32_t transport = min(columns.column(Column::l4, i), bytes), available = bytes - transport;
+    const uint8_t* const frame = tile.frame(i);
+    const uint32_t bytes = tile.length(i);
     scratch.payload[k] = bytes;
     scratch.next[k] = kDrop | kShort;
-    if (network > bytes || bytes - network < kNetworkBytes) return;
-    const uint8_t* const behind = tile.frame(i) + transport;
-    const uint32_t control = gpu::load_u32(tile.frame(i) + network + 6);
+    const Headers headers = headers_of(bytes, columns.column(Column::l3, i), columns.column(Column::l4, i),
+                                       [frame](uint32_t at) { return gpu::load_u32(frame + at); });
+    if (!headers.whole) return;
+    const uint32_t transport = headers.behind.at, available = bytes - transport;
+    const uint8_t* const behind = frame + transport;
     const uint32_t data_offset = available > 12 ? behind[12] : 0;
     const uint32_t ports = available >= 4 ? __byte_perm(gpu::load_u32(behind), 0, 0x0123) : 0;
-    const Protocol protocol = protocol_of(control);
+    const Protocol protocol = protocol_of(headers.behind.number);
     const uint32_t skipped =
-        transport_bytes(control, available, data_offset);  // so many have only whole headers of TCP
+        transport_bytes(headers, available, data_offset);  // so many have only whole headers of TCP
     const PortGroup group = image.group_of(protocol, skipped > 0 && names_ports(protocol), ports >> 16, ports & 0xffff);
     if (group.search == PortGroup::Search::always ||
         (image.syns != 0 && skipped >= kTcpBytes && (behind[13] & kSyn) != 0)) {

@@ -62,7 +62,7 @@ HttpRules::HttpRules(std::vector<Signature>& rules)
             continue;
           }
           Signature pattern;
-          pattern.sources = pattern.destinations = Ranges(0, UINT32_MAX);
+          pattern.sources = pattern.destinations = {Ranges(0, UINT32_MAX), RangesOf<Wide>(0, ~Wide{0})};
           pattern.source_ports = pattern.destination_ports = Ranges(0, 65535);
           pattern.contents.push_back(*content);
           patterns_.push_back(std::move(pattern));

@@ -1,6 +1,7 @@
 #include "functions/nids/match.h"
 
 #include <arpa/inet.h>
+#include <endian.h>
 
 #include <algorithm>
 #include <bit>
@@ -11,6 +12,7 @@
 #include <optional>
 
 #include "core/load.h"
+#include "functions/flow/ip6_name.h"
 
 namespace heddle::nids {
 namespace {
@@ -372,29 +374,37 @@ bool has_contents(std::span<const Content> contents, const Text& text, Workspace
   return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 
-/** Of ICMP: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950). */
-bool has_icmp_id(uint8_t type) { return type == 0 || type == 8 || (type >= 13 && type <= 18); }
+/** Of ICMP, or ICMPv6: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950; RFC
+ *  4443, 4.1 and 4.2). */
+bool has_icmp_id(uint8_t number, uint8_t type) {
+  if (number == kIcmp6Number) return type == 128 || type == 129;
+  return type == 0 || type == 8 || (type >= 13 && type <= 18);
+}
 
-/** The field's value, if the packet has it. RFC 791, 3.1; RFC 9293, 3.1; RFC 792. */
+/** The field's value, if the packet has it. RFC 791, 3.1; RFC 8200, 3 and 4.5; RFC 9293, 3.1; RFC 792. */
 std::optional<uint32_t> value_of(Field field, const View& view) {
   const uint8_t *const network = view.network, *const transport = view.transport;
   const auto u16 = [](const uint8_t* at) { return uint32_t{ntohs(load_u16(at))}; };
   if (network == nullptr) return std::nullopt;
+  const bool of_ip4 = field == Field::tos || field == Field::id || field == Field::fragment_bits;
+  if (view.is_ip6 && (of_ip4 || (field == Field::fragment_offset && view.fragment == nullptr))) return std::nullopt;
   switch (field) {
+    case Field::version:
+      return view.is_ip6 ? 6 : 4;
+    case Field::ip_protocol:
+      return view.number;
+    case Field::same_addresses:
+      return view.source == view.destination;
     case Field::ttl:
-      return network[8];
+      return network[view.is_ip6 ? 7 : 8];
     case Field::tos:
       return network[1];
     case Field::id:
       return u16(network + 4);
-    case Field::ip_protocol:
-      return network[9];
     case Field::fragment_bits:
       return network[6] >> 5;
     case Field::fragment_offset:
-      return u16(network + 6) & 0x1fff;
-    case Field::same_addresses:
-      return view.source == view.destination;
+      return view.is_ip6 ? u16(view.fragment + 2) >> 3 : u16(network + 6) & 0x1fff;
     default:
       break;
   }
@@ -416,7 +426,7 @@ std::optional<uint32_t> value_of(Field field, const View& view) {
     default:
       break;
   }
-  if (!has_icmp_id(transport[0])) return std::nullopt;
+  if (!has_icmp_id(view.number, transport[0])) return std::nullopt;
   return u16(transport + (field == Field::icmp_id ? 4 : 6));
 }
 
@@ -431,11 +441,13 @@ bool one_way(const Signature& rule, const View& view, bool reversed) {
   const auto ports_match = [&](const Ranges& ports, uint16_t port) {
     return view.has_ports ? ports.contains(port) : ports == Ranges(0, 65535);
   };
-  return rule.sources.contains(reversed ? view.destination : view.source) &&
-         rule.destinations.contains(reversed ? view.source : view.destination) &&
+  return rule.sources.contains(view.is_ip6, reversed ? view.destination : view.source) &&
+         rule.destinations.contains(view.is_ip6, reversed ? view.source : view.destination) &&
          ports_match(rule.source_ports, reversed ? view.destination_port : view.source_port) &&
          ports_match(rule.destination_ports, reversed ? view.source_port : view.destination_port);
 }
+
+Wide wide_at(const uint8_t* at) { return Wide{be64toh(load_u64(at))} << 64 | be64toh(load_u64(at + 8)); }
 
 }  // namespace
 
@@ -449,22 +461,34 @@ bool is_for(const Signature& rule, const View& view) {
 }
 
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view) {
-  if (network > bytes || bytes - network < kNetworkBytes) return false;
-  const uint8_t* header = frame + network;
-  const uint32_t control = load_u32(header + 6);
-  transport = std::min(transport, bytes);
-  const uint32_t available = bytes - transport;
-  const uint8_t* behind = frame + transport;
-  const uint32_t skipped = transport_bytes(control, available, available > 12 ? behind[12] : 0);
-  view = {protocol_of(control), header[9], ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), false, 0, 0, {}};
+  const Headers headers = headers_of(bytes, network, transport, [&](uint32_t at) { return load_u32(frame + at); });
+  if (!headers.whole) return false;
+  const ip6::Behind& found = headers.behind;
+  const uint32_t available = bytes - found.at;
+  const uint8_t *header = frame + network, *behind = frame + found.at;
+  const uint32_t skipped = transport_bytes(headers, available, available > 12 ? behind[12] : 0);
+  view = {};
+  view.protocol = protocol_of(found.number), view.number = found.number, view.is_ip6 = headers.is_ip6;
+  if (headers.is_ip6)
+    view.source = wide_at(header + 8), view.destination = wide_at(header + 24);
+  else
+    view.source = ntohl(load_u32(header + 12)), view.destination = ntohl(load_u32(header + 16));
   view.has_ports = skipped > 0 && names_ports(view.protocol);
   if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
   view.payload = {behind + skipped, available - skipped};
   view.network = header, view.transport = skipped > 0 ? behind : nullptr;
+  view.fragment = found.fragment != 0 ? frame + found.fragment : nullptr;
   if (view.has_ports && view.protocol == Protocol::tcp)
     view.tcp_flags = behind[13], view.sequence = ntohl(load_u32(behind + 4)),
     view.acknowledgement = ntohl(load_u32(behind + 8));
   return true;
+}
+
+uint64_t View::name_of(Wide first, Wide second) const {
+  if (!is_ip6) return static_cast<uint64_t>(first << 32 | second);
+  const auto half = [](Wide address, int shift) { return static_cast<uint64_t>(address >> shift); };
+  const uint64_t words[] = {half(first, 64), half(first, 0), half(second, 64), half(second, 0)};
+  return flow::ip6_name(words);
 }
 
 bool matches(const Signature& rule, const View& view, Workspace& workspace) {

@@ -8,11 +8,12 @@
 
 namespace heddle::nids {
 
-/** What rules see of an IPv4 packet. Host byte order. */
+/** What rules see of a packet of IPv4 or IPv6. Host byte order. */
 struct View {
   Protocol protocol;
   uint8_t number;  ///< of the protocol
-  uint32_t source, destination;
+  bool is_ip6;
+  Wide source, destination;
   bool has_ports;
   uint16_t source_port, destination_port;
   std::span<const uint8_t> payload;
@@ -21,6 +22,11 @@ struct View {
   uint8_t flow = 0;  ///< of FlowState
   /** Its headers, as they lie; null if they are not whole, as the transport header of a later fragment. */
   const uint8_t *network = nullptr, *transport = nullptr;
+  const uint8_t* fragment = nullptr;  ///< IPv6's fragment header, if there is one
+
+  /** What tables that have 64 bits for addresses know one by, or two: an IPv4 address, or two of them, or a hash of
+   *  IPv6 addresses that nobody can make collide. */
+  uint64_t name_of(Wide first, Wide second = 0) const;
 };
 
 class HttpConnection;
@@ -34,8 +40,9 @@ struct Window {
   HttpSide side{};                 ///< of `http`
 };
 
-/** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole IPv4
- *  header. What a later fragment, or a packet with a broken transport header, has behind the IP header is payload. */
+/** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole
+ *  header of IPv4 or IPv6. What a later fragment, or a packet with a broken transport header, has behind the IP headers
+ *  is payload. */
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view);
 
 /** Where the contents of a rule so far may have ended, ascending; and at which of these places something ended behind

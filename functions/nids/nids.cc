@@ -104,7 +104,7 @@ void NIDS::link(const Directory&) {
 
 Access NIDS::access(Processor) const {
   if (monitors()) return {.reads = {kWholePacket}, .column_reads = columns(Column::l3, Column::l4)};
-  return {.reads = {{Base::l3, 6, 10}, {Base::l4, 0, kToEnd}}, .column_reads = columns(Column::l3, Column::l4)};
+  return {.reads = {{Base::l3, 0, 10}, {Base::l4, 0, kToEnd}}, .column_reads = columns(Column::l3, Column::l4)};
 }
 
 std::span<const char* const> NIDS::drop_reasons() const {

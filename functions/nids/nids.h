@@ -13,7 +13,7 @@
 
 namespace heddle {
 
-/** NIDS: finds IPv4 packets that may match a rule of a Snort or Suricata file.
+/** NIDS: finds packets that may match a rule of a Snort or Suricata file.
  *
  *      NIDS(RULES [, keywords VARIABLES, CLASSIFICATION, SKIP_UNSUPPORTED, STREAM, EVE, DEVICE, BLOCKING])
  *
@@ -23,23 +23,26 @@ namespace heddle {
  *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;
  *          sid:1; rev:2; classtype:web-application-attack;)
  *
- *  Actions: alert, pass, drop, reject. Protocols: ip (or any), tcp, tcp-pkt (packets only, as flow:no_stream),
- *  tcp-stream (connections only, as flow:only_stream), udp, icmp, http (see NIDSConfirm). Addresses and ports: any,
- *  lists, ranges, `!`, variables. `->` or `<>`. Options: content with nocase, offset, depth, distance, within,
- *  startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B, R
- *  and those for buffers of HTTP, isdataat, byte_test, byte_jump, byte_extract, dsize (N, !N, <N, >N, <=N, >=N, A<>B or
- *  A-B for what lies between both), flow (to_server or from_client, to_client or from_server; established,
- *  not_established or stateless; only_stream or no_stream), flowbits and xbits (see NIDSConfirm), threshold and
- *  detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does all but
- *  alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and ignored.
- *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first.
- *  CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of
- *  alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false;
- *  `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has
- *  how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM:
- *  whether rules are looked for in TCP connections, and in the HTTP of these, as well, however these are cut into
- *  segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a file
- *  for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait
+ *  Actions: alert, pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets
+ *  only, as flow:no_stream), tcp-stream (connections only, as flow:only_stream), udp, icmp (ICMP and ICMPv6), icmpv4,
+ *  icmpv6, http (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any, lists, ranges, `!`, variables. `any` is
+ *  for both versions, and what names addresses of one version only for that one: `!10.0.0.0/8` matches no IPv6 address,
+ *  and `[10.0.0.0/8,
+ *  !2001:db8::/32]` all of IPv6 but these (as in Suricata). `->` or `<>`. Options: content with nocase, offset, depth,
+ *  distance, within, startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m,
+ *  x, A, E, G, B, R and those for buffers of HTTP, isdataat, byte_test, byte_jump, byte_extract, dsize (N, !N, <N, >N,
+ *  <=N, >=N, A<>B or A-B for what lies between both), flow (to_server or from_client, to_client or from_server;
+ *  established, not_established or stateless; only_stream or no_stream), flowbits and xbits (see NIDSConfirm),
+ *  threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does
+ *  all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and
+ *  ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read
+ *  first. CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and
+ *  severity of alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default
+ *  false; `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error
+ *  then has how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all.
+ *  STREAM: whether rules are looked for in TCP connections, and in the HTTP of these, as well, however these are cut
+ *  into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a
+ *  file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait
  *  (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
@@ -47,8 +50,11 @@ namespace heddle {
  *  A<>B or A-B for what lies between both. flags and fragbits are letters, FSRPAUEC12 and MDR: these are set and no
  *  others; with + others may be, with * one will do, with ! one is clear; flags:0 is none, and letters behind a comma
  *  do not matter. sameip: source and destination are one. TCP's may also be tcp.flags, tcp.seq, tcp.ack, tcp.window. A
- *  packet without the field does not match, and rules with any but ip_proto see packets only. Suricata 7.0.10 finds
- *  less than that with * and ! of flags and + of fragbits, its manual notwithstanding.
+ *  packet without the field does not match, and rules with any but ip_proto see packets only. IPv6 packets have no tos,
+ *  id and fragbits; ttl is their hop limit, ip_proto the protocol behind their extension headers, itype, icode and the
+ *  identifiers those of ICMPv6, and fragoffset the number in a fragment header, if there is one (Suricata 7.0.10
+ *  compares with eight times that). Suricata 7.0.10 finds less than that with * and ! of flags and + of fragbits, its
+ *  manual notwithstanding.
  *
  *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
  *  no such pattern of a rule for their protocol and ports occurs; no rule matches them. Output 1: candidates, in which
@@ -64,13 +70,16 @@ namespace heddle {
  *  as long as packets are few, if the rules that the program starts with ask for `flow`: then fewer than 32 packets
  *  wait until those before them have been searched (not with KERNELS split). What has been written over by then is
  *  lost, and counted (`events_lost`, and standard error says so). Rules with `drop` or `reject`, and STREAM true, want
- *  candidates held: they need output 1.
+ *  candidates held: they need output 1. Between GPU ports there is no IPv6: CheckIP6Header is on the CPU.
  *
- *  Needs the annotations l3 and l4: put CheckIPHeader before it. The payload is what lies behind the header of TCP, UDP
- *  or ICMP. In later fragments, packets of other protocols and packets whose transport header is not whole, it is all
- *  that lies behind the IP header; they have no ports, so rules that name ports do not match them. Each packet is
- *  judged by itself: a content that is cut by a fragment's border is not found (put IPReassembler before), nor, without
- *  STREAM, by a segment's. Packets without a whole IPv4 header are dropped ("short").
+ *  Needs the annotations l3 and l4: put CheckIPHeader before it, and CheckIP6Header where IPv6 comes from. The payload
+ *  is what lies behind the header of TCP, UDP, ICMP or ICMPv6. In later fragments, packets of other protocols and
+ *  packets whose transport header is not whole, it is all that lies behind the IP headers; they have no ports, so rules
+ *  that name ports do not match them. Extension headers of IPv6 (hop-by-hop, routing, fragment, destination options,
+ *  AH) are passed over, however many they are; where one is cut off, it is the packet's protocol, and payload begins
+ *  there. Each packet is judged by itself: a content that is cut by a fragment's border is not found (IPv4: put
+ *  IPReassembler before; nothing puts IPv6's together), nor, without STREAM, by a segment's. Packets in tunnels are not
+ *  looked into. Packets without a whole IP header are dropped ("short").
  *
  *  `flow` means what Suricata's manual says (7.0, Flow Keywords). A TCP connection is established when one side, the
  *  client, has sent a SYN and the other a SYN with ACK, and all packets of it with ACK and without SYN are; not, if its
@@ -130,7 +139,9 @@ namespace heddle {
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
+ *      FromDump(in.pcap) -> version :: Classifier(12/0800, 12/86dd);
+ *      version[0] -> CheckIPHeader(14) -> ids :: NIDS(local.rules);
+ *      version[1] -> CheckIP6Header(OFFSET 14) -> ids;
  *      ids[0] -> out :: ToDump(out.pcap);
  *      ids[1] -> NIDSConfirm(ids, EVE alerts.json) -> out;
  */
@@ -184,23 +195,24 @@ class NIDS : public Element, public KeepsGpuState {
  *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY])
  *
  *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata
- *  writes them (timestamp, addresses, ports, protocol, rule; the category is what CLASSIFICATION says of the classtype,
- *  or the classtype; the severity is the rule's priority, or that of CLASSIFICATION, or 3). Without it they are counted
- *  only. FLOWS: the name of the FlowTable before the NIDS, if that has STREAM true. MEMORY: megabytes for TCP
- *  connections, over all threads, default 64, up to 65536. Runs on the CPU.
+ *  writes them (timestamp, addresses, those of IPv6 with all zeros, ports, protocol, rule; the category is what
+ *  CLASSIFICATION says of the classtype, or the classtype; the severity is the rule's priority, or that of
+ *  CLASSIFICATION, or 3). Without it they are counted only. FLOWS: the name of the FlowTable before the NIDS, if that
+ *  has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. Runs on the CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
  *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
  *  gets it, or, if that is not connected, it is dropped ("drop", "reject"; drop is said if both are). Output 2, if it
- *  is connected, gets those that a rule with `reject` stops, and none with `drop`: a TCPReset and an ICMPError there
- *  answer them. Output 0: all others.
+ *  is connected, gets those that a rule with `reject` stops, and none with `drop`: a TCPReset and an ICMPError, of IPv6
+ *  an ICMP6Error, there answer them. Output 0: all others.
  *
  *  A rule with a threshold matches as Suricata's does (manual 7.0, Thresholding Keywords), by the time at which packets
  *  were captured or arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every
  *  COUNT-th, `type both` for the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to
  *  nothing neither alert nor drop nor pass; those that a limit or `both` has silenced still do. `by_both` tracks pairs
  *  of addresses, in both directions. What is tracked outlives a reload, by sid, and is judged by the rule as it is
- *  then. Of 65,536 addresses or pairs at once none is forgotten; of 100,000 one in two hundred is, and counted.
+ *  then. For IPv6 addresses, here and in flows, a keyed hash of 64 bits stands (SipHash-2-4). Of 65,536 addresses or
+ *  pairs at once none is forgotten; of 100,000 one in two hundred is, and counted.
  *
  *  `flowbits` are bits of a flow, which both directions have together (Suricata 7.0, Flow Keywords):
  *
@@ -224,7 +236,7 @@ class NIDS : public Element, public KeepsGpuState {
  *  7.0.10. There is room for 65,536, as for thresholds.
  *
  *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset, within from distance,
- *  and a relative content may stand behind any match of the one before. Packets without a whole IPv4 header go on
+ *  and a relative content may stand behind any match of the one before. Packets without a whole IP header go on
  *  without being judged.
  *
  *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with
@@ -288,13 +300,13 @@ class NIDS : public Element, public KeepsGpuState {
  *  behind which there is no room, is followed no longer, and counted (`http_lost`). A gap in a body is passed over,
  *  elsewhere it ends this, too. Unlike Suricata, http.host is in lower case where a port stands behind it, too.
  *
- *  Put CheckTCPHeader before, or segments count that no host takes. Where segments overlap, bytes that were in order
- *  count, then those of the segment that begins first; the others are judged with their packet. Segments before their
- *  turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then
- *  what is missing is given up (`gaps`), until it comes after all. A direction takes a block until its flow ends, or,
- *  where memory is short, until its FIN; segments with bytes for which there is none, or which are too far ahead, are
- *  judged as packets only (`unfollowed`). A connection goes over to a new configuration with its flow. Beside MEMORY, a
- *  direction takes 80 bytes, for as many as the FlowTable has places.
+ *  Put CheckTCPHeader before, which is for IPv4, or segments count that no host takes. Where segments overlap, bytes
+ *  that were in order count, then those of the segment that begins first; the others are judged with their packet.
+ *  Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction and half
+ *  of MEMORY in all; then what is missing is given up (`gaps`), until it comes after all. A direction takes a block
+ *  until its flow ends, or, where memory is short, until its FIN; segments with bytes for which there is none, or which
+ *  are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration with its
+ *  flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`

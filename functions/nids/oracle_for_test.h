@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tests/support/frames.h"
+#include "functions/nids/oracle_packet_for_test.h"
 
 namespace heddle::nids {
 
@@ -79,6 +79,7 @@ struct OracleField {
 
 struct OracleRule {
   std::string action = "alert", protocol = "tcp";
+  OracleAddresses sources, destinations;
   OraclePorts source_ports, destination_ports;
   bool both_ways = false;
   int size_below = -1;  // -1: any
@@ -89,14 +90,6 @@ struct OracleRule {
   std::string text() const;
   /** What the pattern stage looks for. */
   std::string fast_pattern() const;
-};
-
-struct OraclePacket {
-  bool is_ip = false;
-  int protocol = 0;
-  bool has_ports = false;
-  int source_port = 0, destination_port = 0;
-  std::string network, transport, payload;  // transport: empty if it is not whole
 };
 
 inline std::string lower(std::string text) {
@@ -137,8 +130,9 @@ inline std::string probe_text(const OracleContent& content) {
 }
 
 inline std::string OracleRule::text() const {
-  std::string result = action + " " + protocol + " any " + source_ports.text() + (both_ways ? " <> " : " -> ") +
-                       "any " + destination_ports.text() + " (msg:\"rule " + std::to_string(sid) + "\"; ";
+  std::string result = action + " " + protocol + " " + sources.text() + " " + source_ports.text() +
+                       (both_ways ? " <> " : " -> ") + destinations.text() + " " + destination_ports.text() +
+                       " (msg:\"rule " + std::to_string(sid) + "\"; ";
   for (const OracleContent& content : contents) {
     if (!content.probe.option.empty()) {
       result += probe_text(content);
@@ -176,32 +170,6 @@ inline std::string OracleRule::fast_pattern() const {
   for (const OracleContent& content : contents)
     if (!content.negated && content.bytes.size() > best.size()) best = content.bytes;
   return best;
-}
-
-inline OraclePacket oracle_packet(const test::Frame& frame) {
-  const auto& bytes = frame.bytes;
-  const size_t l3 = frame.column[static_cast<int>(Column::l3)];
-  size_t l4 = frame.column[static_cast<int>(Column::l4)];
-  OraclePacket packet;
-  if (l3 + 20 > bytes.size()) return packet;
-  packet.is_ip = true;
-  packet.protocol = bytes[l3 + 9];
-  l4 = std::min(l4, bytes.size());
-  const size_t room = bytes.size() - l4;
-  size_t header = 0;
-  const bool first = (bytes[l3 + 6] & 31) == 0 && bytes[l3 + 7] == 0;
-  if (first && packet.protocol == 6 && room >= 20 && bytes[l4 + 12] / 16 >= 5) header = bytes[l4 + 12] / 16 * 4u;
-  if (first && (packet.protocol == 17 || packet.protocol == 1)) header = 8;
-  if (header > room) header = 0;
-  packet.has_ports = header > 0 && packet.protocol != 1;
-  if (packet.has_ports) {
-    packet.source_port = bytes[l4] * 256 + bytes[l4 + 1];
-    packet.destination_port = bytes[l4 + 2] * 256 + bytes[l4 + 3];
-  }
-  packet.network.assign(bytes.begin() + static_cast<long>(l3), bytes.begin() + static_cast<long>(l3) + 20);
-  packet.transport.assign(bytes.begin() + static_cast<long>(l4), bytes.begin() + static_cast<long>(l4 + header));
-  packet.payload.assign(bytes.begin() + static_cast<long>(l4 + header), bytes.end());
-  return packet;
 }
 
 inline bool stands_at(const std::string& text, const OracleContent& content, int at) {
@@ -338,14 +306,12 @@ inline bool oracle_contents(const OracleRule& rule, const std::string& text, int
   return content.negated && !found && oracle_contents(rule, text, first, fresh, k + 1, end, is_fresh, values);
 }
 
-inline bool protocol_matches(const OracleRule& rule, const OraclePacket& packet) {
-  return rule.protocol == "ip" || (rule.protocol == "tcp" && packet.protocol == 6) ||
-         (rule.protocol == "udp" && packet.protocol == 17) || (rule.protocol == "icmp" && packet.protocol == 1);
-}
-
-/** By protocol and ports. */
+/** By protocol and ports, whatever the version of IP and the addresses are: what chooses the patterns. */
 inline bool is_for(const OracleRule& rule, const OraclePacket& packet) {
-  if (!protocol_matches(rule, packet)) return false;
+  const bool is_icmp = packet.protocol == 1 || packet.protocol == 58;
+  if (!rule.protocol.starts_with("ip") && !(rule.protocol == "tcp" && packet.protocol == 6) &&
+      !(rule.protocol == "udp" && packet.protocol == 17) && !(rule.protocol.starts_with("icmp") && is_icmp))
+    return false;
   if (!packet.has_ports) return rule.source_ports.has_all() && rule.destination_ports.has_all();
   const auto from_to = [&](int source, int destination) {
     return rule.source_ports.has(source) && rule.destination_ports.has(destination);
@@ -354,23 +320,60 @@ inline bool is_for(const OracleRule& rule, const OraclePacket& packet) {
          (rule.both_ways && from_to(packet.destination_port, packet.source_port));
 }
 
-inline bool oracle_field(const OracleField& field, const OraclePacket& packet) {
-  const std::string& header = field.protocol == 0 ? packet.network : packet.transport;
-  if ((field.protocol != 0 && field.protocol != packet.protocol) || header.empty()) return false;
-  if (field.protocol == 1 && field.place >= 4) {  // messages with an identifier
-    const int type = static_cast<unsigned char>(header[0]);
-    if (type != 0 && type != 8 && (type < 13 || type > 18)) return false;
+/** By version and addresses, in the direction in which the ports are right; is_for() holds. */
+inline bool is_between(const OracleRule& rule, const OraclePacket& packet) {
+  if (rule.protocol == (packet.is_ip6() ? "ip4" : "ip6")) return false;
+  if (rule.protocol == "icmpv4" && packet.protocol != 1) return false;
+  if (rule.protocol == "icmpv6" && packet.protocol != 58) return false;
+  for (const bool reversed : {false, true}) {
+    if (reversed && !rule.both_ways) continue;
+    OraclePacket way = packet;
+    if (reversed) std::swap(way.source, way.destination), std::swap(way.source_port, way.destination_port);
+    if (rule.sources.has(way.source) && rule.destinations.has(way.destination) &&
+        (!way.has_ports ||
+         (rule.source_ports.has(way.source_port) && rule.destination_ports.has(way.destination_port))))
+      return true;
   }
-  uint64_t there = 0;
-  for (size_t k = 0; k < field.count; ++k) there = there * 256 + static_cast<unsigned char>(header[field.place + k]);
-  there &= field.bits;
+  return false;
+}
+
+/** A field of the IP header; -1: an IPv6 packet has none. */
+inline int64_t oracle_ip_value(const OracleField& field, const OraclePacket& packet) {
+  const std::string name = field.name;
+  if (name == "ip_proto") return packet.protocol;
+  if (packet.is_ip6()) {
+    if (name == "ttl") return static_cast<unsigned char>(packet.network[7]);
+    return name == "fragoffset" && packet.fragment >= 0 ? packet.fragment / 8 : -1;
+  }
+  int64_t value = 0;
+  for (size_t k = 0; k < field.count; ++k)
+    value = value * 256 + static_cast<unsigned char>(packet.network[field.place + k]);
+  return value & field.bits;
+}
+
+inline bool oracle_field(const OracleField& field, const OraclePacket& packet) {
+  const std::string& header = packet.transport;
+  const bool is_icmp6 = packet.protocol == 58;
+  int64_t there = 0;
+  if (field.protocol == 0) {
+    there = oracle_ip_value(field, packet);
+    if (there < 0) return false;
+  } else {
+    if (field.protocol != (is_icmp6 ? 1 : packet.protocol) || header.empty()) return false;
+    if (field.protocol == 1 && field.place >= 4) {  // messages with an identifier
+      const int type = static_cast<unsigned char>(header[0]);
+      if (is_icmp6 ? type != 128 && type != 129 : type != 0 && type != 8 && (type < 13 || type > 18)) return false;
+    }
+    for (size_t k = 0; k < field.count; ++k) there = there * 256 + static_cast<unsigned char>(header[field.place + k]);
+    there &= field.bits;
+  }
   return field.compare == '<'   ? there < field.value
          : field.compare == '>' ? there > field.value
                                 : (there == field.value) == (field.compare == '=');
 }
 
 inline bool oracle_matches(const OracleRule& rule, const OraclePacket& packet) {
-  if (!is_for(rule, packet)) return false;
+  if (!is_for(rule, packet) || !is_between(rule, packet)) return false;
   if (rule.size_below >= 0 && static_cast<int>(packet.payload.size()) >= rule.size_below) return false;
   if (packet.payload.empty() && !rule.contents.empty()) return false;
   for (const OracleField& field : rule.fields)

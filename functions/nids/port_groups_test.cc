@@ -49,7 +49,11 @@ struct Wanted {
 };
 
 Wanted wanted_for(const std::vector<OracleRule>& rules, int protocol, int source, int destination) {
-  OraclePacket packet{true, protocol, source >= 0, source, destination, "", "", ""};
+  OraclePacket packet{.is_ip = true,
+                      .protocol = protocol,
+                      .has_ports = source >= 0,
+                      .source_port = source,
+                      .destination_port = destination};
   Wanted wanted;
   for (const OracleRule& rule : rules)
     if (is_for(rule, packet)) {
@@ -62,7 +66,7 @@ Wanted wanted_for(const std::vector<OracleRule>& rules, int protocol, int source
 
 Wanted got_for(const Automata& automata, int protocol, int source, int destination) {
   View view{};
-  view.protocol = protocol_of(static_cast<uint32_t>(protocol) << 24);
+  view.protocol = protocol_of(static_cast<uint32_t>(protocol));
   view.has_ports = source >= 0;
   if (view.has_ports)
     view.source_port = static_cast<uint16_t>(source), view.destination_port = static_cast<uint16_t>(destination);

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "core/macros.h"
+#include "elements/ip6/header.h"
 
 /** What CPU and GPU have in common: where a payload begins, and the automata that search it. */
 namespace heddle::nids {
@@ -13,28 +14,54 @@ enum class Protocol : uint8_t { ip, tcp, udp, icmp };
 constexpr uint32_t kProtocols = 4;
 
 // The fourth to last bytes of the IPv4 header's first ten (6..9: flags, fragment offset, TTL, protocol) are `control`
-// here, as loaded: the first byte is the lowest. RFC 791, 3.1.
+// here, as loaded: the first byte is the lowest. RFC 791, 3.1. Of IPv6 these begin with the next header and the hop
+// limit. RFC 8200, 3.
 constexpr uint32_t kNetworkBytes = 20, kTcpBytes = 20, kUdpBytes = 8, kIcmpBytes = 8;
-constexpr uint8_t kTcpNumber = 6;
+constexpr uint8_t kTcpNumber = 6, kIcmpNumber = 1, kIcmp6Number = 58;
 constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;  // byte 13 of TCP's header: RFC 9293, 3.1
 
-HEDDLE_HD constexpr Protocol protocol_of(uint32_t control) {
-  const uint32_t number = control >> 24;
-  return number == 6 ? Protocol::tcp : number == 17 ? Protocol::udp : number == 1 ? Protocol::icmp : Protocol::ip;
+HEDDLE_HD constexpr Protocol protocol_of(uint32_t number) {
+  return number == kTcpNumber                              ? Protocol::tcp
+         : number == 17                                    ? Protocol::udp
+         : number == kIcmpNumber || number == kIcmp6Number ? Protocol::icmp
+                                                           : Protocol::ip;
 }
 /** Whether there are ports where there is a whole transport header. */
 HEDDLE_HD constexpr bool names_ports(Protocol protocol) {
   return protocol == Protocol::tcp || protocol == Protocol::udp;
 }
-HEDDLE_HD constexpr bool is_later_fragment(uint32_t control) { return (control & 0xff1f) != 0; }
+
+/** Where the IP headers of a packet lead. */
+struct Headers {
+  bool whole;          ///< not: there is no whole IPv4 or IPv6 header, and what follows is 0
+  bool is_ip6;         ///< or IPv4, or something that begins with no number of a version
+  ip6::Behind behind;  ///< where what is behind them begins, at most at the packet's end, and what it is
+};
+
+/** Of a packet of `bytes` bytes, in which its header begins at `network` and what follows at `transport`, as
+ *  CheckIPHeader and CheckIP6Header say it. `load(at)`: the four bytes from there, in memory order. */
+template <class Load>
+HEDDLE_HD Headers headers_of(uint32_t bytes, uint32_t network, uint32_t transport, const Load& load) {
+  Headers found{};
+  if (network > bytes || bytes - network < kNetworkBytes) return found;
+  const uint32_t first = load(network), control = load(network + 6);
+  found.is_ip6 = (first >> 4 & 15) == 6;
+  found.whole = !found.is_ip6 || bytes - network >= kIp6HeaderBytes;
+  transport = transport < bytes ? transport : bytes;
+  if (!found.is_ip6)
+    found.behind = {transport, static_cast<uint8_t>(control >> 24), 0, (control & 0xff1f) != 0};
+  else if (found.whole)
+    found.behind = ip6::behind_extensions(static_cast<uint8_t>(control), transport, bytes, load);
+  return found;
+}
 
 /** Bytes of the transport header, behind which the payload begins. 0 if there is none, as in a later fragment, or if it
  *  is not whole: then all of the `available` bytes are payload. `data_offset`: byte 12 of the transport header (TCP:
  *  RFC 9293, 3.1), if it is there. */
-HEDDLE_HD constexpr uint32_t transport_bytes(uint32_t control, uint32_t available, uint32_t data_offset) {
-  if (is_later_fragment(control)) return 0;
+HEDDLE_HD constexpr uint32_t transport_bytes(const Headers& headers, uint32_t available, uint32_t data_offset) {
+  if (headers.behind.later_fragment) return 0;
   uint32_t bytes = 0;
-  switch (protocol_of(control)) {
+  switch (protocol_of(headers.behind.number)) {
     case Protocol::tcp:
       bytes = available < kTcpBytes || data_offset >> 4 < kTcpBytes / 4 ? 0 : (data_offset >> 4) * 4;
       break;

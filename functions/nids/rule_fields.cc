@@ -96,9 +96,11 @@ std::optional<Refusal> parse_bits(std::string_view name, std::string_view text, 
 /** One number, or, of `ip_proto`, a protocol's name. */
 bool to_value(std::string_view text, Field field, uint32_t largest, uint32_t& number) {
   constexpr std::pair<std::string_view, uint32_t> kProtocols[] = {
-      {"icmp", 1},  {"igmp", 2},   {"ipip", 4},   {"tcp", 6},   {"egp", 8},      {"igp", 9},    {"udp", 17},
-      {"ipv6", 41}, {"rsvp", 46},  {"gre", 47},   {"esp", 50},  {"ah", 51},      {"eigrp", 88}, {"ospf", 89},
-      {"pim", 103}, {"vrrp", 112}, {"sctp", 132}, {"dccp", 33}, {"udplite", 136}};
+      {"icmp", 1},        {"igmp", 2},       {"ipip", 4},        {"tcp", 6},       {"egp", 8},
+      {"igp", 9},         {"udp", 17},       {"ipv6", 41},       {"rsvp", 46},     {"gre", 47},
+      {"esp", 50},        {"ah", 51},        {"eigrp", 88},      {"ospf", 89},     {"pim", 103},
+      {"vrrp", 112},      {"sctp", 132},     {"dccp", 33},       {"udplite", 136}, {"ipv6-icmp", 58},
+      {"ipv6-route", 43}, {"ipv6-frag", 44}, {"ipv6-nonxt", 59}, {"ipv6-opts", 60}};
   if (to_any_number(text, number, 0u, largest)) return true;
   if (field != Field::ip_protocol) return false;
   std::string lower(trimmed(text));
@@ -118,9 +120,10 @@ std::optional<Refusal> parse_numbers(std::string_view name, std::string_view tex
   std::string_view rest = trimmed(text);
   uint32_t low = 0, high = largest, number = 0;
   const auto is_value = [&](std::string_view one, uint32_t& to) { return to_value(one, option.field, largest, to); };
+  const bool is_one = is_value(rest.substr(std::min(rest.find_first_not_of("!<>="), rest.size())), number);
   for (const std::string_view sign : {"<>", "-"}) {
     const size_t between = rest.find(sign);
-    if (between == rest.npos) continue;
+    if (between == rest.npos || is_one) continue;  // names may have a dash
     if (!is_value(rest.substr(0, between), low) || !is_value(rest.substr(between + sign.size()), high)) return refusal;
     if (high < 2 || low > high - 2)
       return Refusal{std::string(name) + " " + in_quotes(text) + " leaves nothing between"};

@@ -117,9 +117,17 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   constexpr std::string_view kOtherActions[] = {"activate", "block", "dynamic",    "log",       "react",
                                                 "rewrite",  "sdrop", "rejectboth", "rejectdst", "rejectsrc"};
   constexpr Word<Protocol> kKnown[] = {
-      {"ip", Protocol::ip},       {"any", Protocol::ip},         {"tcp", Protocol::tcp},
-      {"tcp-pkt", Protocol::tcp}, {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp},
-      {"icmp", Protocol::icmp},   {"http", Protocol::tcp},       {"http1", Protocol::tcp}};
+      {"ip", Protocol::ip},          {"any", Protocol::ip},   {"tcp", Protocol::tcp},   {"tcp-pkt", Protocol::tcp},
+      {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp},  {"icmp", Protocol::icmp}, {"icmpv4", Protocol::icmp},
+      {"icmpv6", Protocol::icmp},    {"ip4", Protocol::ip},   {"ipv4", Protocol::ip},   {"ip6", Protocol::ip},
+      {"ipv6", Protocol::ip},        {"http", Protocol::tcp}, {"http1", Protocol::tcp}};
+  // Those of one version.
+  const Word<FieldTest> kTests[] = {{"icmpv4", {Field::ip_protocol, Ranges(kIcmpNumber, kIcmpNumber)}},
+                                    {"icmpv6", {Field::ip_protocol, Ranges(kIcmp6Number, kIcmp6Number)}},
+                                    {"ip4", {Field::version, Ranges(4, 4)}},
+                                    {"ipv4", {Field::version, Ranges(4, 4)}},
+                                    {"ip6", {Field::version, Ranges(6, 6)}},
+                                    {"ipv6", {Field::version, Ranges(6, 6)}}};
   if (std::ranges::find(kOtherActions, action) != std::end(kOtherActions))
     return Refusal{"the action " + in_quotes(action) + " is not supported: alert, pass, drop and reject are", true};
   const auto* const what = std::ranges::find(kActions, action, &Word<Action>::word);
@@ -128,10 +136,13 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   const auto* const which = std::ranges::find(kKnown, protocol, &Word<Protocol>::word);
   if (which == std::end(kKnown))
     return Refusal{"protocol " + in_quotes(protocol) +
-                       " is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp, icmp and http are",
+                       " is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, "
+                       "icmpv4, icmpv6 and http are",
                    true};
   rule.protocol = which->meaning;
   rule.http = rule.http || protocol.starts_with("http");
+  if (const auto* const test = std::ranges::find(kTests, protocol, &Word<FieldTest>::word); test != std::end(kTests))
+    rule.fields.push_back(test->meaning);
   using Streams = Signature::Streams;
   const auto is_for = [&](Streams streams, Streams other, const char* word) -> std::optional<Refusal> {
     if (rule.streams == other)

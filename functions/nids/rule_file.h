@@ -34,9 +34,9 @@ struct Refusal {
  *  if the rule is refused. */
 std::optional<Refusal> parse_rule(std::string_view text, const Variables& variables, Signature& rule);
 
-/** The parts of that: a set of IPv4 addresses or of ports ("any", "!$HOME_NET", "[80,8000:8080,!8008]"), and the
- *  options between the parentheses. */
-std::optional<Refusal> parse_addresses(std::string_view text, const Variables& variables, Ranges& addresses);
+/** The parts of that: a set of addresses or of ports ("any", "!$HOME_NET", "[80,8000:8080,!8008]"), and the options
+ *  between the parentheses. */
+std::optional<Refusal> parse_addresses(std::string_view text, const Variables& variables, Addresses& addresses);
 std::optional<Refusal> parse_ports(std::string_view text, const Variables& variables, Ranges& ports);
 std::optional<Refusal> parse_options(std::string_view text, Signature& rule);
 

@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <map>
+#include <tuple>
 #include <utility>
 #include <vector>
 
 #include "click/values.h"
 #include "core/text_file.h"
+#include "elements/ip6/addresses.h"
 #include "functions/nids/rule_file.h"
 
 namespace heddle::nids {
@@ -16,29 +18,77 @@ namespace {
 constexpr int kMostNested = 16;  // lists in lists, variables in variables
 constexpr uint32_t kLargestPort = 65535;
 
-/** One address or prefix, or one port or range of them. */
-using ReadItem = std::optional<Refusal> (*)(std::string_view text, Ranges& set);
+/** What a text says of numbers of one kind, such as IPv4 addresses: `named` if it names some, or some that it does not
+ *  want. A text that does not is not for that kind, so `!10.0.0.0/8` has no IPv6 address (as in Suricata). */
+template <class T>
+struct Part {
+  RangesOf<T> set;
+  bool named = false;
 
-std::optional<Refusal> read_address(std::string_view text, Ranges& set) {
-  if (text.find(':') != text.npos)
-    return Refusal{"IPv6 address " + in_quotes(text) + " is not supported", true, "IPv6 addresses are not supported"};
-  click::Ipv4Prefix prefix;
-  click::Ipv4Address address, last;
-  if (const size_t dash = text.find('-'); dash != text.npos && click::parse(trimmed(text.substr(0, dash)), address) &&
-                                          click::parse(trimmed(text.substr(dash + 1)), last)) {
-    if (address.value > last.value) return Refusal{in_quotes(text) + ": the lower address is the larger one"};
-    set = Ranges(address.value, last.value);
-    return std::nullopt;
+  void name(RangesOf<T> what) { set = std::move(what), named = true; }
+};
+using PortParts = std::tuple<Part<uint32_t>>;
+using AddressParts = std::tuple<Part<uint32_t>, Part<Wide>>;
+
+/** Reads an address, a prefix or a range of addresses. `parse_address(text, address)`, and `parse_prefix(text, first,
+ *  last)`: whether the text is one. */
+template <class T, class ParseAddress, class ParsePrefix>
+std::optional<Refusal> read_addresses(std::string_view text, const char* version, const ParseAddress& parse_address,
+                                      const ParsePrefix& parse_prefix, Part<T>& part) {
+  T first = 0, last = 0;
+  if (const size_t dash = text.find('-'); dash != text.npos && parse_address(trimmed(text.substr(0, dash)), first) &&
+                                          parse_address(trimmed(text.substr(dash + 1)), last)) {
+    if (first > last) return Refusal{in_quotes(text) + ": the lower address is the larger one"};
+  } else if (parse_address(text, first)) {
+    last = first;
+  } else if (!parse_prefix(text, first, last)) {
+    return Refusal{in_quotes(text) + " is not an " + version + " address, prefix, range (LOW-HIGH) or list of them"};
   }
-  if (click::parse(text, address))
-    prefix = {address.value, 32};
-  else if (!click::parse(text, prefix))
-    return Refusal{in_quotes(text) + " is not an IPv4 address, prefix, range (LOW-HIGH) or list of them"};
-  set = Ranges(prefix.address, prefix.address | static_cast<uint32_t>(~uint64_t{0} >> 32 >> prefix.length));
+  part.name({first, last});
   return std::nullopt;
 }
 
-std::optional<Refusal> read_port(std::string_view text, Ranges& set) {
+bool parse_ip4(std::string_view text, uint32_t& address) {
+  click::Ipv4Address read;
+  if (!click::parse(text, read)) return false;
+  address = read.value;
+  return true;
+}
+
+bool parse_prefix4(std::string_view text, uint32_t& first, uint32_t& last) {
+  click::Ipv4Prefix prefix;
+  if (!click::parse(text, prefix)) return false;
+  first = prefix.address;
+  last = prefix.address | static_cast<uint32_t>(uint64_t{kLargestIp4} >> prefix.length);
+  return true;
+}
+
+bool parse_ip6(std::string_view text, Wide& address) {
+  Ip6Argument read;
+  if (!parse(text, read)) return false;
+  address = 0;
+  for (const uint8_t byte : read.address) address = address << 8 | byte;
+  return true;
+}
+
+bool parse_prefix6(std::string_view text, Wide& first, Wide& last) {
+  const size_t slash = text.find('/');
+  int length = 0;
+  if (slash == text.npos || !parse_ip6(text.substr(0, slash), first) ||
+      !click::parse(text.substr(slash + 1), length, 0, 128))
+    return false;
+  const Wide behind = length == 128 ? 0 : kLargestIp6 >> length;
+  first &= ~behind, last = first | behind;
+  return true;
+}
+
+std::optional<Refusal> read_address(std::string_view text, AddressParts& parts) {
+  if (text.find(':') != text.npos)
+    return read_addresses(text, "IPv6", parse_ip6, parse_prefix6, std::get<Part<Wide>>(parts));
+  return read_addresses(text, "IPv4", parse_ip4, parse_prefix4, std::get<Part<uint32_t>>(parts));
+}
+
+std::optional<Refusal> read_port(std::string_view text, PortParts& set) {
   const size_t colon = text.find(':');
   const std::string_view parts[] = {text.substr(0, colon), colon == text.npos ? text : text.substr(colon + 1)};
   uint32_t limits[] = {0, kLargestPort};
@@ -49,70 +99,85 @@ std::optional<Refusal> read_port(std::string_view text, Ranges& set) {
       return Refusal{in_quotes(text) + " is not a port, 0 to 65535, or LOW:HIGH"};
   }
   if (limits[0] > limits[1]) return Refusal{in_quotes(text) + ": the lower port is the larger one"};
-  set = Ranges(limits[0], limits[1]);
+  std::get<0>(set).name({limits[0], limits[1]});
   return std::nullopt;
 }
 
 /** Collects ranges. They are put in order whenever they have doubled: a list of 100,000 is sorted a few times, and what
  *  is in it again and again takes no memory. */
+template <class T>
 class Collected {
  public:
-  void add(const Ranges& more) {
+  void add(const RangesOf<T>& more) {
     ranges_.insert(ranges_.end(), more.all().begin(), more.all().end());
     if (ranges_.size() <= most_) return;
-    ranges_ = Ranges(std::move(ranges_)).all();
+    ranges_ = RangesOf<T>(std::move(ranges_)).all();
     most_ = std::max(most_, 2 * ranges_.size());
   }
-  Ranges set() { return Ranges(std::move(ranges_)); }
+  RangesOf<T> set() { return RangesOf<T>(std::move(ranges_)); }
 
  private:
-  std::vector<Ranges::Range> ranges_;
+  std::vector<typename RangesOf<T>::Range> ranges_;
   size_t most_ = 1024;
 };
 
+/** Reads sets whose numbers are of these kinds. */
+template <class... T>
 class Sets {
  public:
-  Sets(const Variables& variables, ReadItem read_item, uint32_t largest)
-      : variables_(variables), read_item_(read_item), largest_(largest) {}
+  using Parts = std::tuple<Part<T>...>;
+  /** One address or prefix, or one port, or a range of them. */
+  using ReadItem = std::optional<Refusal> (*)(std::string_view text, Parts& parts);
 
-  std::optional<Refusal> read(std::string_view text, Ranges& set, int nested = 0) {
+  Sets(const Variables& variables, ReadItem read_item, T... largest)
+      : variables_(variables), read_item_(read_item), largest_(largest...) {}
+
+  std::optional<Refusal> read(std::string_view text, Parts& parts, int nested = 0) {
     text = trimmed(text);
     if (nested > kMostNested) return Refusal{"lists or variables are nested more than 16 deep, or name themselves"};
     if (text.starts_with('!')) {
-      Ranges others;
-      if (auto refusal = read(text.substr(1), others, nested + 1)) return refusal;
-      set = others.inverted(largest_);
+      if (auto refusal = read(text.substr(1), parts, nested + 1)) return refusal;
+      each(
+          [](auto& part, auto largest) {
+            if (part.named) part.set = part.set.inverted(largest);
+          },
+          parts);
       return std::nullopt;
     }
     if (text == "any") {
-      set = Ranges(0, largest_);
+      each([](auto& part, auto largest) { part.name({0, largest}); }, parts);
       return std::nullopt;
     }
     if (text.starts_with('$')) {
       if (const auto known = values_.find(text); known != values_.end()) {
-        set = known->second;
+        parts = known->second;
         return std::nullopt;
       }
       const auto found = variables_.find(text.substr(1));
       if (found == variables_.end())
         return Refusal{"the variable " + in_quotes(text) + " has no value; put 'var " + std::string(text.substr(1)) +
                        " VALUE' before the rule, or into VARIABLES"};
-      if (auto refusal = read(found->second, set, nested + 1)) return refusal;
-      values_.emplace(text, set);
+      if (auto refusal = read(found->second, parts, nested + 1)) return refusal;
+      values_.emplace(text, parts);
       return std::nullopt;
     }
-    if (text.starts_with('[')) return read_list(text, set, nested);
-    return read_item_(text, set);
+    if (text.starts_with('[')) return read_list(text, parts, nested);
+    return read_item_(text, parts);
   }
 
  private:
+  template <class N>
+  struct List {
+    Collected<N> wanted, unwanted;
+    bool some_wanted = false, some_unwanted = false;
+  };
+
   /** [A,B,!C]: what is in A or B, or anything if nothing is asked for, and not in C. */
-  std::optional<Refusal> read_list(std::string_view text, Ranges& set, int nested) {
+  std::optional<Refusal> read_list(std::string_view text, Parts& parts, int nested) {
     if (!text.ends_with(']')) return Refusal{in_quotes(text) + " has no ']' at its end"};
     text = text.substr(1, text.size() - 2);
     if (trimmed(text).empty()) return Refusal{"'[]' is a list of nothing; for anything, write any"};
-    Collected wanted, unwanted;
-    bool some_wanted = false;
+    std::tuple<List<T>...> lists;
     while (!text.empty()) {
       int depth = 0;
       size_t end = 0;
@@ -121,38 +186,64 @@ class Sets {
       std::string_view item = trimmed(text.substr(0, end));
       text.remove_prefix(std::min(end + 1, text.size()));
       const bool negated = item.starts_with('!');
-      Ranges one;
+      Parts one;
       if (auto refusal = read(negated ? item.substr(1) : item, one, nested + 1)) return refusal;
-      (negated ? unwanted : wanted).add(one);
-      some_wanted = some_wanted || !negated;
+      each(
+          [&](auto& list, auto& part, auto) {
+            if (!part.named) return;
+            (negated ? list.unwanted : list.wanted).add(part.set);
+            (negated ? list.some_unwanted : list.some_wanted) = true;
+          },
+          lists, one);
     }
-    if (!some_wanted) wanted.add(Ranges(0, largest_));
-    // Without the unwanted: not (not wanted, or unwanted).
-    unwanted.add(wanted.set().inverted(largest_));
-    set = unwanted.set().inverted(largest_);
+    each(
+        [](auto& list, auto& part, auto largest) {
+          if (!list.some_wanted && !list.some_unwanted) return;
+          if (!list.some_wanted) list.wanted.add({0, largest});
+          // Without the unwanted: not (not wanted, or unwanted).
+          list.unwanted.add(list.wanted.set().inverted(largest));
+          part.name(list.unwanted.set().inverted(largest));
+        },
+        lists, parts);
     return std::nullopt;
+  }
+
+  /** Calls `visit`, for each kind, with what these tuples have of it and its largest number. */
+  template <class Visit, class... Tuples>
+  void each(const Visit& visit, Tuples&... tuples) const {
+    const auto one = [&]<size_t kind>(std::integral_constant<size_t, kind>) {
+      visit(std::get<kind>(tuples)..., std::get<kind>(largest_));
+    };
+    [&]<size_t... kinds>(std::index_sequence<kinds...>) { (one(std::integral_constant<size_t, kinds>()), ...); }
+    (std::index_sequence_for<T...>());
   }
 
   const Variables& variables_;
   ReadItem read_item_;
-  uint32_t largest_;
-  std::map<std::string, Ranges, std::less<>> values_;  // of "$NAME", as far as they are known: each is read once
+  std::tuple<T...> largest_;
+  std::map<std::string, Parts, std::less<>> values_;  // of "$NAME", as far as they are known: each is read once
 };
 
-std::optional<Refusal> not_empty(const Ranges& set, std::string_view text) {
+template <class Set>
+std::optional<Refusal> not_empty(const Set& set, std::string_view text) {
   if (!set.empty()) return std::nullopt;
   return Refusal{in_quotes(text) + " leaves nothing that could match"};
 }
 
 }  // namespace
 
-std::optional<Refusal> parse_addresses(std::string_view text, const Variables& variables, Ranges& addresses) {
-  if (auto refusal = Sets(variables, read_address, UINT32_MAX).read(text, addresses)) return refusal;
+std::optional<Refusal> parse_addresses(std::string_view text, const Variables& variables, Addresses& addresses) {
+  AddressParts parts;
+  if (auto refusal = Sets<uint32_t, Wide>(variables, read_address, kLargestIp4, kLargestIp6).read(text, parts))
+    return refusal;
+  addresses = {std::move(std::get<0>(parts).set), std::move(std::get<1>(parts).set)};
   return not_empty(addresses, text);
 }
 
 std::optional<Refusal> parse_ports(std::string_view text, const Variables& variables, Ranges& ports) {
-  if (auto refusal = Sets(variables, read_port, kLargestPort).read(text, ports)) return refusal;
+  PortParts parts;
+  if (auto refusal = Sets<uint32_t>(variables, read_port, kLargestPort).read(text, parts)) return refusal;
+  ports = std::move(std::get<0>(parts).set);
   return not_empty(ports, text);
 }
 

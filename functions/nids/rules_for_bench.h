@@ -17,7 +17,7 @@ inline nids::RuleSet content_rules(size_t count) {
   for (const Pattern& pattern : generate_patterns(count, 1)) {
     nids::Signature rule;
     rule.sid = static_cast<uint32_t>(set.rules.size()) + 1;
-    rule.sources = rule.destinations = nids::Ranges(0, UINT32_MAX);
+    rule.sources = rule.destinations = {nids::Ranges(0, nids::kLargestIp4), {0, nids::kLargestIp6}};
     rule.source_ports = rule.destination_ports = nids::Ranges(0, 65535);
     nids::Content content;
     content.bytes = pattern.bytes, content.nocase = pattern.nocase;

@@ -12,6 +12,11 @@ bool asks_for_end(const Content& content) {
          content.probe->from == Probe::From::end;
 }
 
+/** Whether a field is the same in all packets of a connection. */
+bool same_in_all_packets(const FieldTest& test) {
+  return test.field == Field::ip_protocol || test.field == Field::version;
+}
+
 }  // namespace
 
 const Content* Signature::fast_content() const {
@@ -46,10 +51,8 @@ bool HttpPart::asks_for_absence() const { return std::ranges::any_of(contents, &
 
 bool Signature::reads_streams() const {
   return http_parts.empty() && streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
-         sizes == Ranges(0, UINT32_MAX) &&
-         std::ranges::all_of(fields, [](const FieldTest& test) { return test.field == Field::ip_protocol; }) &&
-         !contents.empty() && !contents[0].relative &&
-         std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
+         sizes == Ranges(0, UINT32_MAX) && std::ranges::all_of(fields, same_in_all_packets) && !contents.empty() &&
+         !contents[0].relative && std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
          std::ranges::none_of(contents, asks_for_end);
 }
 

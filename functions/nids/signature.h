@@ -99,12 +99,13 @@ struct BitOption {
 
 /** A field of a packet's headers that a rule asks for, as a number. */
 enum class Field : uint8_t {
-  ttl,
-  tos,
-  id,
-  ip_protocol,
-  fragment_bits,    ///< 4: the reserved one, 2: DF, 1: MF
-  fragment_offset,  ///< in units of eight bytes
+  version,          ///< of IP: 4 or 6
+  ttl,              ///< or IPv6's hop limit
+  tos,              ///< of IPv4
+  id,               ///< of IPv4
+  ip_protocol,      ///< what follows the IP header, and IPv6's extension headers
+  fragment_bits,    ///< of IPv4; 4: the reserved one, 2: DF, 1: MF
+  fragment_offset,  ///< in units of eight bytes; IPv6 has one in a fragment header
   same_addresses,   ///< 1: source and destination are one
   sequence,
   acknowledgement,
@@ -138,7 +139,7 @@ constexpr size_t kMostHttpParts = 31;  ///< of a rule
 struct Signature {
   Action action = Action::alert;
   Protocol protocol = Protocol::ip;
-  Ranges sources, destinations;            ///< addresses, host byte order
+  Addresses sources, destinations;
   Ranges source_ports, destination_ports;  ///< all of 0..65535: packets without ports match, too
   bool both_ways = false;                  ///< <>
   bool silent = false;                     ///< `noalert`: it does what it does, without an alert

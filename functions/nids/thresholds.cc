@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <bit>
 #include <random>
-#include <tuple>
 
 #include "functions/cuckoo/bucket_rule.h"
 
@@ -30,6 +29,11 @@ Verdict verdict_of(const Threshold& threshold, uint32_t& count) {
       break;
   }
   return Verdict::alert;
+}
+
+/** What stands for both addresses, whichever way the packet goes. */
+uint64_t pair_of(const View& view) {
+  return view.name_of(std::min(view.source, view.destination), std::max(view.source, view.destination));
 }
 
 /** Two flags, in the order of their places; they may be one. */
@@ -67,7 +71,7 @@ Thresholds::Thresholds(uint32_t places, uint64_t seed)
       buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {}
 
 std::pair<Thresholds::Bucket&, Thresholds::Bucket&> Thresholds::buckets_of(const Entry& key) {
-  const uint64_t hash = cuckoo::mixed(cuckoo::mixed((uint64_t{key.source} << 32 | key.destination) ^ seed_) ^ key.sid);
+  const uint64_t hash = cuckoo::mixed(cuckoo::mixed(key.addresses ^ seed_) ^ key.sid);
   return {buckets_[hash & mask_], buckets_[hash >> 32 & mask_]};
 }
 
@@ -91,11 +95,10 @@ Thresholds::Entry& Thresholds::entry_of(const Entry& key, Bucket& first, Bucket&
 Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_ns) {
   using Track = Threshold::Track;
   const Threshold& threshold = rule.threshold;
-  Entry key{now_ns, threshold.seconds, rule.sid, 0, 0, 0};
-  if (threshold.track == Track::source) key.source = view.source;
-  if (threshold.track == Track::destination) key.destination = view.destination;
-  if (threshold.track == Track::both)
-    std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
+  Entry key{now_ns, threshold.seconds, rule.sid, 0, 0};
+  if (threshold.track == Track::source) key.addresses = view.name_of(view.source);
+  if (threshold.track == Track::destination) key.addresses = view.name_of(0, view.destination);
+  if (threshold.track == Track::both) key.addresses = pair_of(view);
   const auto [first, second] = buckets_of(key);
   const Both held(first.busy, second.busy);
   Entry& entry = entry_of(key, first, second);
@@ -108,12 +111,10 @@ Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_
 Thresholds::Entry Thresholds::bit_key(const BitOption& option, const View& view, uint64_t now_ns) {
   constexpr uint64_t kSecond = 1000000000;
   // Whole seconds, as in Suricata 7.0.10, of which the last counts.
-  Entry key{now_ns - now_ns % kSecond, option.seconds, option.numbers[0], 0, 0, 1};
-  if (option.of == BitOption::Of::pair)
-    std::tie(key.source, key.destination) = std::minmax(view.source, view.destination);
-  else
-    key.source = option.of == BitOption::Of::source ? view.source : view.destination;
-  return key;
+  const uint64_t addresses = option.of == BitOption::Of::pair     ? pair_of(view)
+                             : option.of == BitOption::Of::source ? view.name_of(view.source)
+                                                                  : view.name_of(view.destination);
+  return {now_ns - now_ns % kSecond, option.seconds, option.numbers[0], addresses, 1};
 }
 
 bool Thresholds::is_set(const BitOption& option, const View& view, uint64_t now_ns) {
