@@ -74,7 +74,7 @@ class StatementParser {
     std::unordered_map<std::string, Location> variables;
     std::vector<Group> groups;         // being read, one inside the other
     std::vector<Group> closed_groups;  // those read
-    std::map<std::string, Item> named_groups;
+    std::map<std::string, Item> named_groups{};
     int numbered = 0;  // elements beyond the body's nodes, as Click counts them
   };
 
