@@ -38,6 +38,7 @@ class Broker final : public Control {
     std::function<void(Element&, const std::function<void()>&)> update;
     std::function<void()> stop;
     std::function<std::optional<bool>()> exhausted;  // nothing: it cannot be told at present
+    std::function<void()> await_counts;
   };
   explicit Broker(Engine engine);
 
@@ -63,6 +64,7 @@ class Broker final : public Control {
   void on_stop(std::function<void()> action) override;
   void end() override { engine_.stop(); }
   bool exhausted() override;
+  void await_counts() override { engine_.await_counts(); }
 
   const std::deque<Member>& members() const { return members_.list; }
 

@@ -85,6 +85,9 @@ class Control {
   virtual void end() = 0;
   /** Whether all sources are exhausted and no packet is on its way. */
   virtual bool exhausted() = 0;
+  /** Returns when what packet threads had done before is in the counts that handlers read: after a millisecond or so.
+   *  Not for whom a packet thread waits. */
+  virtual void await_counts() = 0;
 };
 
 }  // namespace heddle

@@ -31,7 +31,7 @@ Engine::Engine(Router router, Plan plan, RunOptions options)
         "--workers: one packet thread drives the GPU for the others, and there are no others; give -j 2 or more");
   broker_ = std::make_unique<Broker>(
       Broker::Engine{[this](Element& element, const std::function<void()>& change) { update(element, change); },
-                     [this] { stop(); }, [this] { return exhausted(); }});
+                     [this] { stop(); }, [this] { return exhausted(); }, [this] { await_counts(); }});
   make_global_handlers();
   now_ = make_generation({std::move(router), std::move(plan)});
   broker_->replace(now_->members);
@@ -290,6 +290,18 @@ bool Engine::is_running() const {
 std::optional<bool> Engine::exhausted() const {
   const std::lock_guard lock(changing_);
   return now_->scheduler.exhausted();
+}
+
+void Engine::await_counts() const {
+  std::unique_lock lock(changing_);
+  const Generation* const generation = now_.get();
+  const std::vector<uint64_t> before = generation->scheduler.publications();
+  // Those of a generation that has been replaced have drained.
+  while (now_.get() == generation && !generation->scheduler.published_since(before)) {
+    lock.unlock();
+    std::this_thread::sleep_for(std::chrono::microseconds(50));
+    lock.lock();
+  }
 }
 
 void Engine::update(Element& element, const std::function<void()>& change) {

@@ -85,6 +85,8 @@ class Engine {
 
   /** As Scheduler::exhausted(). */
   std::optional<bool> exhausted() const;
+  /** As Control::await_counts(). */
+  void await_counts() const;
 
   /** Hot reconfiguration: what `plan` returns takes the place of what runs. It is read, checked and planned, and its
    *  elements are started, while packets go on; then packet threads stop between two batches, elements take over what

@@ -148,6 +148,18 @@ std::optional<bool> Scheduler::exhausted() const {
   return false;
 }
 
+std::vector<uint64_t> Scheduler::publications() const {
+  std::vector<uint64_t> list(workers_.size());
+  for (size_t i = 0; i < list.size(); ++i) list[i] = progress_[i].publications.load();
+  return list;
+}
+
+bool Scheduler::published_since(const std::vector<uint64_t>& publications) const {
+  for (size_t i = 0; i < publications.size(); ++i)
+    if (progress_[i].rounds.load() != kGone && progress_[i].publications.load() == publications[i]) return false;
+  return true;
+}
+
 std::vector<Scheduler::Cycles> Scheduler::cycles() const {
   std::vector<Cycles> list;
   for (size_t i = 0; i < workers_.size() + (drivers_.empty() ? 0 : 1); ++i)
@@ -212,7 +224,8 @@ void Scheduler::thread_main(int thread) {
     const bool idle = !busy && worker.exhausted(stopping);
     const bool quiet = idle && (stopping || !options_.kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
-    worker.publish_if_due(busy, rte_rdtsc());
+    if (worker.publish_if_due(busy, rte_rdtsc()))
+      progress.publications.store(progress.publications.load(std::memory_order_relaxed) + 1);
     spend(progress, busy, then);
     progress.idle.store(idle);
     progress.quiet.store(quiet);

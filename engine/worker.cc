@@ -277,14 +277,16 @@ void Worker::drain(bool ending) {
   publish_counts();
 }
 
-void Worker::publish_if_due(bool busy, uint64_t now) {
-  if (!unpublished_ || (busy && now - published_at_ < kTicksBetweenPublishing)) return;
+bool Worker::publish_if_due(bool busy, uint64_t now) {
+  if (!unpublished_) return true;
+  if (busy && now - published_at_ < kTicksBetweenPublishing) return false;
   publish_counts();
   published_at_ = now;
   constexpr uint64_t kPublicationsBetweenChecks = 64;
-  if (++publications_ % kPublicationsBetweenChecks != 0) return;
+  if (++publications_ % kPublicationsBetweenChecks != 0) return true;
   for (auto& path : paths_)
     if (!path->lost) check_failure(*path);
+  return true;
 }
 
 void Worker::publish_counts() {

@@ -65,9 +65,9 @@ class Worker {
   /** Calls the timers that are due; false if no packets came of it. `now`: time stamp counter; `ending`: nothing
    *  arrives any more, so elements give what they hold. Between rounds, now and then. */
   bool run_timers(uint64_t now, bool ending);
-  /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the
-   * last call found packets; `now`: time stamp counter. */
-  void publish_if_due(bool busy, uint64_t now);
+  /** Renews what counts() gives, when nothing arrives or some time has passed; whether that now says all. `busy`:
+   * whether the rounds since the last call found packets; `now`: time stamp counter. */
+  bool publish_if_due(bool busy, uint64_t now);
   /** Whether no task of this thread will have packets any more unless others bring some. */
   bool exhausted(bool stopping) const;
   /** Whether no packet is in a lane or waits at a join. */

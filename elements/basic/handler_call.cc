@@ -66,6 +66,7 @@ void HandlerCall::serve() {
     const uint64_t wanted = wanted_ & ~kLast, calls = wanted - served;
     if (calls == 0) return;  // all are made, and finish() waits
     served = wanted;
+    if (after_counting_) control_->await_counts();
     CallText call;
     {
       const std::lock_guard lock(changing_);

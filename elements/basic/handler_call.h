@@ -37,6 +37,9 @@ class HandlerCall {
   /** `element`: whose call it is. `afterwards` runs on the same thread after each call; where no handler is given,
    *  each time that ask() would have had it called. */
   void start(Control* control, const std::string& element, std::function<void()> afterwards = {});
+  /** Calls are made when what packet threads had done before they were asked for is in the counts that handlers read. No
+   *  packet thread may wait for them then. */
+  void after_counting() { after_counting_ = true; }
   /** From a packet thread; does not wait. Calls that are asked for while one is under way are made once. */
   void ask();
   bool asked() const { return (wanted_ & ~kLast) != 0; }
@@ -58,6 +61,7 @@ class HandlerCall {
   Control* control_ = nullptr;
   std::string element_;
   std::function<void()> afterwards_;
+  bool after_counting_ = false;
   std::atomic<uint64_t> wanted_{0}, done_{0};  // calls; together with kLast: no more will be asked for
   std::string failure_;
   std::thread thread_;

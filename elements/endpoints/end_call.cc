@@ -12,6 +12,7 @@ void EndCall::configure(click::Arguments& arguments) {
 
 void EndCall::start(Control* control, const std::string& element) {
   stop_ = stop_ && control != nullptr;
+  call_.after_counting();  // scripts read counts when sources have ended
   // Not by the packet thread: what waits for the program to stop may write handlers, which wait for packet threads.
   call_.start(control, element, stop_ ? [=] { control->stop(); } : std::function<void()>());
 }
