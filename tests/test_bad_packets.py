@@ -48,7 +48,7 @@ t[3] -> CheckIPHeader(14, CHECKSUM false) -> IPsecSequence(esp) -> esp :: IPsecE
   -> decap :: IPsecDecap($KEYS, OFFSET 14) -> IPsecReplay(decap) -> ToDump($INNER);
 t[4] -> d :: Classifier(12/0800, 12/86dd, -);
 d[0] -> IPsecDecap($KEYS, OFFSET 14) -> Discard;
-d[1] -> CheckIP6Header(14) -> wall6 :: Firewall(RULES $WALL, DEFAULT deny) -> ToDump($ALLOWED6);
+d[1] -> CheckIP6Header(14) -> flows6 :: FlowTable -> watch6 :: NIDS($WATCHED) -> wall6 :: Firewall(RULES $WALL, DEFAULT deny) -> ToDump($ALLOWED6);
 d[2] -> Discard;
 """
 STATE_FILES = {

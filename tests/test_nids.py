@@ -91,7 +91,7 @@ def time_of(text):
 
 VERIFY = DATA / "suricata-verify"
 APPLICATIONS = "its rules are for an application's protocol, which is not supported"
-TUNNELS = "packets in tunnels are not looked into, nor those of IPv6"
+TUNNELS = "packets in tunnels are not looked into"
 ONE_SIDE = "its settings take a side for a connection; here it is established when both have been seen"
 GAP = "bytes behind a gap count as in order only when the gap is given up, not when the receiver acknowledges them"
 HOSTS = "overlaps: what was in order counts, whatever the host's system is"

@@ -202,7 +202,8 @@ def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command
     assert done.err == (
         f"heddle: warning: NIDS 'ids' leaves out 3 rules of '{rules}':\n"
         "2: the pcre options 'O' are not supported (line 2, sid 2; line 4, sid 4)\n"
-        "1: protocol 'tls' is not supported: ip, any, tcp, tcp-pkt, tcp-stream, udp, icmp and http are (line 3, sid 3)\n"
+        "1: protocol 'tls' is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, icmpv4, "
+        "icmpv6 and http are (line 3, sid 3)\n"
     )
     statistics = Report(heddle("run", "--json", tmp_path / "chain", option).json).one("ids")["statistics"]
     assert (statistics["rules"], statistics["unsupported"]) == (1, 3)

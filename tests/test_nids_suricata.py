@@ -9,6 +9,7 @@ from collections import Counter, namedtuple
 
 import pytest
 from scapy.all import IP, TCP, UDP, Ether, Raw
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrHopByHop, IPv6ExtHdrRouting
 from whole import captures
 from whole.frames import SEED
 
@@ -24,7 +25,8 @@ app-layer: {protocols: {}}
 stream: {inline: yes, checksum-validation: no}
 packet-alert-max: 255
 """
-CHAIN = """FromDump({0}/in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable(TIMESTAMPS true)
+CHAIN = """FromDump({0}/in.pcap) -> version :: Classifier(12/0800, 12/86dd); version[0] -> CheckIPHeader(14)
+    -> flows :: FlowTable(TIMESTAMPS true); version[1] -> CheckIP6Header(OFFSET 14) -> flows; flows
     -> ids :: NIDS({0}/rules, STREAM true); ids[0] -> out :: Discard;
     ids[1] -> NIDSConfirm(ids, FLOWS flows, EVE {0}/ours.json) -> out;"""
 
@@ -62,8 +64,25 @@ def random_text(rng, most):
     return "".join(rng.choice("abABxxxxxx") for _ in range(rng.randint(1, most))).encode()
 
 
+def as_ip6(packet):
+    """The same between IPv6 hosts, some of which put extension headers before it."""
+    hosts = [f"2001:db8::{address.replace('.', ':')}" for address in (packet.src, packet.dst)]
+    headers = IPv6(src=hosts[0], dst=hosts[1])
+    kind = int(packet.src.split(".")[-1]) % 5
+    if kind == 1:
+        headers /= IPv6ExtHdrHopByHop()
+    if kind in (1, 2):
+        headers /= IPv6ExtHdrDestOpt() / IPv6ExtHdrRouting(addresses=[hosts[1]])
+    return headers / packet.payload
+
+
+def frames_of(packets, ip6):
+    ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
+    return [bytes(ether / (as_ip6(packet) if ip6 else packet)) for packet in packets]
+
+
 def random_traffic(rng, flows, in_order):
-    """Frames of connections and of datagrams, mixed."""
+    """Packets of connections and of datagrams, mixed."""
     timed = []
     for flow in range(flows):
         client, server = f"10.0.0.{flow + 1}", "10.1.0.1"
@@ -94,7 +113,7 @@ def random_traffic(rng, flows, in_order):
         begin = rng.random() / 2
         timed += [(begin + number * 0.001, packet) for number, packet in enumerate(packets + segments)]
     timed.sort(key=lambda pair: pair[0])
-    return [bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet) for _, packet in timed]
+    return [packet for _, packet in timed]
 
 
 def summary(path, rules, in_order):
@@ -125,8 +144,12 @@ def run_suricata(folder):
     )
 
 
+BOTH_VERSIONS = pytest.mark.parametrize("ip6", [False, True], ids=["ip4", "ip6"])
+
+
+@BOTH_VERSIONS
 @pytest.mark.parametrize("in_order", [True, False])
-def test_suricata_judges_alerts(heddle, tmp_path, in_order):
+def test_suricata_judges_alerts(heddle, tmp_path, in_order, ip6):
     if shutil.which("suricata") is None:
         pytest.skip("suricata is not installed (make deps)")
     rng = random.Random(f"{SEED} suricata {in_order}")
@@ -135,7 +158,7 @@ def test_suricata_judges_alerts(heddle, tmp_path, in_order):
     for _ in range(4):
         rules = [random_rule(rng, sid) for sid in range(1, 61)]
         (tmp_path / "rules").write_text("".join(rule.text + "\n" for rule in rules))
-        captures.write(tmp_path / "in.pcap", random_traffic(rng, 16, in_order))
+        captures.write(tmp_path / "in.pcap", frames_of(random_traffic(rng, 16, in_order), ip6))
         run_suricata(tmp_path)
         heddle.ok("run", "-e", CHAIN.format(tmp_path))
         ours, theirs = (summary(tmp_path / name, rules, in_order) for name in ("ours.json", "eve.json"))
@@ -228,11 +251,12 @@ def flow_traffic(rng, flows, late):
             packet = IP(src=ends[0], dst=ends[1]) / header
             timed.append((begin + number * 0.001, packet / Raw(payload) if payload else packet))
     timed.sort(key=lambda pair: pair[0])
-    return [bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet) for _, packet in timed]
+    return [packet for _, packet in timed]
 
 
+@BOTH_VERSIONS
 @pytest.mark.parametrize("stream", [False, True])
-def test_suricata_judges_flows(heddle, tmp_path, stream):
+def test_suricata_judges_flows(heddle, tmp_path, stream, ip6):
     """The option flow: which packets of which flows. Rules with only_stream need STREAM true, which also follows what
     Suricata does not: connections without a handshake, and from what comes before it."""
     if shutil.which("suricata") is None:
@@ -241,7 +265,7 @@ def test_suricata_judges_flows(heddle, tmp_path, stream):
     (tmp_path / "suricata.yaml").write_text(SETTINGS)
     rules, kinds = flow_rules()
     (tmp_path / "rules").write_text(rules)
-    captures.write(tmp_path / "in.pcap", flow_traffic(rng, 200, late=not stream))
+    captures.write(tmp_path / "in.pcap", frames_of(flow_traffic(rng, 200, late=not stream), ip6))
     run_suricata(tmp_path)
     chain = CHAIN.format(tmp_path)
     if not stream:
@@ -267,19 +291,18 @@ def alerts_of(path):
     return sorted((alert["timestamp"], alert["alert"]["signature_id"]) for alert in found)
 
 
-def compare_packets(heddle, folder, rules, packets, times=None):
-    """That rules, (protocol, options) each, alert of the same packets, at these times in seconds; returns how many
-    alerts the options have."""
+def compare_packets(heddle, folder, rules, packets, times=None, ip6=False):
+    """That rules, (protocol or header, options) each, alert of the same packets, at these times in seconds; returns how
+    many alerts the options have."""
     if shutil.which("suricata") is None:
         pytest.skip("suricata is not installed (make deps)")
     (folder / "suricata.yaml").write_text(SETTINGS)
     text = "".join(
-        f"alert {protocol} any any -> any any ({options}; sid:{sid}; rev:1;)\n"
-        for sid, (protocol, options) in enumerate(rules, 1)
+        f"alert {header if ' ' in header else header + ' any any -> any any'} ({options}; sid:{sid}; rev:1;)\n"
+        for sid, (header, options) in enumerate(rules, 1)
     )
     (folder / "rules").write_text(text)
-    ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
-    frames = captures.packets_of([bytes(ether / packet) for packet in packets])
+    frames = captures.packets_of(frames_of(packets, ip6))
     if times is not None:
         start = frames[0].ns
         frames = [
@@ -449,7 +472,8 @@ def bits_traffic(rng, flows):
     return [packet for _, packet in timed], [time for time, _ in timed]
 
 
-def test_suricata_judges_flowbits(heddle, tmp_path):
+@BOTH_VERSIONS
+def test_suricata_judges_flowbits(heddle, tmp_path, ip6):
     """With rules that set and ask for bits in one packet, whatever their order is in the file."""
     rng = random.Random(f"{SEED} suricata flowbits")
     alerting = Counter()
@@ -466,14 +490,15 @@ def test_suricata_judges_flowbits(heddle, tmp_path):
             rng.shuffle(options)
             rules.append((rng.choice(["udp", "tcp-pkt", "tcp-pkt"]), "; ".join(options)))
             kinds_of[rules[-1][1]] = kinds
-        counts = compare_packets(heddle, tmp_path, rules, *bits_traffic(rng, 60))
+        counts = compare_packets(heddle, tmp_path, rules, *bits_traffic(rng, 60), ip6)
         for options, count in counts.items():
             for kind in kinds_of.get(options, []):
                 alerting[kind] += count
     assert len(alerting) == 5 and min(alerting.values()) > 200, alerting
 
 
-def test_suricata_judges_xbits(heddle, tmp_path):
+@BOTH_VERSIONS
+def test_suricata_judges_xbits(heddle, tmp_path, ip6):
     """Packets set and clear bits of addresses and pairs, and others ask for them, some when their time is over.
     Suricata 7.0.10 does not renew the time of a bit that is set, or has been, and toggles one that is over as if it
     were set."""
@@ -497,6 +522,6 @@ def test_suricata_judges_xbits(heddle, tmp_path):
             word = "nothing"  # Suricata's flow manager removes what is about to be over at any time
         header = UDP(sport=rng.randint(1000, 1003), dport=53)
         packets.append(IP(src=ends[0], dst=ends[1]) / header / Raw(word.encode()))
-    counts = compare_packets(heddle, tmp_path, rules, packets, [number * 0.02 for number in range(len(packets))])
+    counts = compare_packets(heddle, tmp_path, rules, packets, [number * 0.02 for number in range(len(packets))], ip6)
     silent = [options for _, options in rules if counts[options] == 0]
     assert silent == [], silent

@@ -35,7 +35,8 @@ void write(const TextFile& file, const Lines& lines) {
 
 bool is_of(const Line& line, const nids::OraclePacket& packet) {
   return line.protocol == "ip" || (line.protocol == "tcp" && packet.protocol == 6) ||
-         (line.protocol == "udp" && packet.protocol == 17) || (line.protocol == "icmp" && packet.protocol == 1);
+         (line.protocol == "udp" && packet.protocol == 17) ||
+         (line.protocol == "icmp" && (packet.protocol == 1 || packet.protocol == 58));
 }
 
 /** The line whose pattern is the packet's first match, or -1. */
@@ -94,9 +95,11 @@ std::vector<Frame> packets_for(std::mt19937& random, const Lines& lines, size_t 
     }
     const auto port = [&] { return random() % 8 == 0 ? 65535u : static_cast<unsigned>(random() % 5); };
     const unsigned source = port(), destination = port();
-    frames.push_back(packet_with(kProtocols[random() % 7], payload, source, destination, 5 + random() % 4));
+    const bool is_ip6 = random() % 3 == 0;
+    frames.push_back(is_ip6 ? ip6_packet(random, payload)
+                            : packet_with(kProtocols[random() % 7], payload, source, destination, 5 + random() % 4));
     Bytes& bytes = frames.back().bytes;
-    if (random() % 10 == 0) put_u16(bytes, kL3 + 6, static_cast<unsigned>(random()));
+    if (!is_ip6 && random() % 10 == 0) put_u16(bytes, kL3 + 6, static_cast<unsigned>(random()));
     if (random() % 10 == 0 && bytes.size() > 46) bytes[46] = static_cast<uint8_t>(random());
     if (random() % 10 == 0) bytes.resize(random() % bytes.size());
     if (random() % 10 == 0) frames.back().headroom = static_cast<int>(random() % 128);
@@ -240,6 +243,7 @@ TEST_P(AhoCorasickTest, TouchesOnlyWhatItDeclares) {
     constexpr uint8_t kProtocols[] = {6, 17, 1, 47};
     frame.bytes[23] = kProtocols[random() % 4];
     put_u16(frame.bytes, 20, random() % 3 == 0 ? 7 : 0);
+    if (random() % 2 == 0) frame.bytes[kL3] = 0x60, frame.bytes[kL3 + 6] = random() % 2 == 0 ? 60 : 17;
   };
   EXPECT_EQ(access_violations("AhoCorasick(" + file.path + ")", GetParam(), options), std::vector<std::string>{});
   options.outputs = 1;

@@ -147,6 +147,65 @@ TEST(Flow, CountsByFlow) {
       options);
 }
 
+/** UDP over IPv6 from 2001:db8::N, behind so many destination options of eight bytes; `fragment`: behind a header that
+ *  says so of its place. */
+Frame ip6_packet_of(unsigned host, unsigned source_port, size_t options, int fragment = -1) {
+  Frame frame;
+  Bytes& bytes = frame.bytes;
+  const size_t headers = options + (fragment >= 0 ? 1 : 0);
+  bytes.resize(kL3 + 40 + headers * 8 + 8);
+  bytes[kL3] = 0x60, bytes[kL3 + 6] = headers == 0 ? 17 : options > 0 ? 60 : 44;
+  put_u32(bytes, kL3 + 8, 0x20010db8), put_u32(bytes, kL3 + 24, 0x20010db8);
+  put_u32(bytes, kL3 + 20, host), bytes[kL3 + 39] = 99;
+  for (size_t k = 0; k < options; ++k) bytes[kL3 + 40 + k * 8] = k + 1 < options ? 60 : fragment >= 0 ? 44 : 17;
+  const size_t behind = kL3 + 40 + headers * 8;
+  if (fragment >= 0) bytes[behind - 8] = 17, put_u16(bytes, behind - 6, static_cast<unsigned>(fragment));
+  put_u16(bytes, behind, source_port), put_u16(bytes, behind + 2, 53);
+  frame.column[static_cast<int>(Column::l3)] = kL3, frame.column[static_cast<int>(Column::l4)] = kL3 + 40;
+  return frame;
+}
+
+TEST(Flow, CountsFlowsOfIp6) {
+  auto random = random_for("flow ip6");
+  std::vector<Frame> frames;
+  std::map<std::pair<unsigned, unsigned>, uint64_t> wanted;  // host, port; packets
+  for (int i = 0; i < 400; ++i) {
+    const unsigned host = static_cast<unsigned>(random() % 5), port = 1000 + static_cast<unsigned>(random() % 5);
+    const bool later = random() % 5 == 0;
+    frames.push_back(ip6_packet_of(host, port, random() % 3, later ? 8 : random() % 3 == 0 ? 1 : -1));
+    ++wanted[{host, later ? 0 : port}];
+  }
+  // IPv4 packets whose key would be that of an IPv6 flow if the version did not count.
+  frames.push_back(packet_of(ip(10, 0, 0, 1), ip(10, 0, 0, 2), 1000, 53, 17));
+  frames.push_back(ip6_packet_of(1, 1000, 0));
+  frames.back().bytes.resize(kL3 + 40 + 3);  // no ports
+  frames.push_back(ip6_packet_of(1, 1000, 0));
+  frames.back().bytes.resize(kL3 + 39);
+  std::atomic<uint64_t> seen{0};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string&, const Received&) { ++seen; };
+  options.meanwhile = [&](Engine& engine) {
+    wait_while([&] { return seen < frames.size() * 2; });
+    const auto packets_of = [&](unsigned host, unsigned port) {
+      const std::string text = engine.handlers().read(
+          "c.lookup", format("2001:db8::%x 2001:db8::63 %u %u 17", host, port, port == 0 ? 0 : 53));
+      return std::stoull(text);
+    };
+    for (const auto& [flow, packets] : wanted) EXPECT_GE(packets_of(flow.first, flow.second), packets);
+    EXPECT_EQ(packets_of(6, 1000), 0u);
+    EXPECT_EQ(engine.handlers().read("flows.flows"), std::to_string(wanted.size() + 1));
+  };
+  const std::string chain = "TestSource(SETS \"l3 l4\") -> flows :: FlowTable -> c :: FlowCounter(flows) -> ";
+  const Result result = run(chain + "sink :: TestSink;", cpu(), frames, options);
+  EXPECT_GT(result.drop("flows.short"), 0u);
+  EXPECT_EQ(result.drop("flows.ip6"), 0u);
+  // Where something behind knows IPv4 only, none of IPv6 goes there.
+  const Result refused = run(chain + "LoadBalancer(flows, 10.0.0.1) -> sink :: TestSink;", cpu(), frames);
+  EXPECT_EQ(refused.at("sink").size(), 1u);
+  EXPECT_EQ(refused.drop("flows.ip6"), frames.size() - 1);
+}
+
 TEST(Flow, NatTranslatesBothWays) {
   const uint32_t inside = ip(10, 0, 0, 1), outside = ip(198, 51, 100, 7), address = ip(192, 0, 2, 1);
   std::vector<Frame> frames;
@@ -357,6 +416,9 @@ TEST(Flow, TouchesOnlyWhatItDeclares) {
     if (frame.bytes.size() < 38) return;
     frame.bytes[23] = random() % 2 == 0 ? 6 : 17;
     put_u16(frame.bytes, 20, 0);
+    if (random() % 2 == 0 || frame.bytes.size() < kL3 + 60) return;
+    frame.bytes[kL3] = 0x60, frame.bytes[kL3 + 6] = 60;
+    frame.bytes[kL4] = 17, frame.bytes[kL4 + 1] = static_cast<uint8_t>(random() % 3);
   };
   // The flow's place depends on a random seed, which is what the annotation is.
   for (const std::string& violation : access_violations("FlowTable", cpu(), options))
