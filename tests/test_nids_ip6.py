@@ -80,6 +80,8 @@ def random_packets(rng, count):
             else:
                 packet = packet.__class__(**packet.fields | ({"nh": 58} if ip6 else {"proto": 1}))
             packet = packet / icmp(rng, ip6)
+        if IP in packet:
+            packet[IP].id, packet[IP].flags = rng.randint(0, 2), rng.choice(("", "DF"))
         packets.append(packet)
     return packets
 
@@ -124,7 +126,7 @@ def test_suricata_judges_addresses(heddle, tmp_path):
 def test_suricata_judges_fields(heddle, tmp_path):
     """Of either version, and behind extension headers."""
     rng = random.Random(f"{SEED} suricata ip6 fields")
-    fields = ["ttl:2", "ttl:<3", "ttl:!4", "tos:0", "tos:8", "id:1", "id:!1", "fragbits:D", "fragbits:!D", "sameip"]
+    fields = ["ttl:2", "ttl:<3", "ttl:!4", "tos:0", "tos:8", "id:1", "id:2", "fragbits:D", "fragbits:!D", "sameip"]
     fields += [f"ttl:<200; ip_proto:{p}" for p in ("6", "17", "58", "ipv6-icmp", "1", "!58", "60", "44", "0", ">50")]
     fields += ["flags:S", "flags:A", "seq:1", "itype:128", "itype:129", "itype:8", "itype:>3", "icode:0", "icode:>0"]
     fields += ["icmp_id:1", "icmp_seq:2", "icmp_id:0; icmp_seq:0", "ttl:<200; fragoffset:0"]
