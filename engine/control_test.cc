@@ -84,7 +84,8 @@ TEST(Control, NobodyKnowsOfAnEndFromBeforeAWrite) {
   std::optional<bool> told;
   Broker broker({.update = [](Element&, const std::function<void()>& change) { change(); },
                  .stop = [] {},
-                 .exhausted = [&] { return told; }});
+                 .exhausted = [&] { return told; },
+                 .await_counts = {}});
   broker.global().write("reset", [](const std::string&) {});
   EXPECT_FALSE(broker.exhausted());
   told = true;
@@ -120,7 +121,7 @@ TEST(Control, CountsNeverWrapAround) {
 }
 
 TEST(Control, AHandlerThatThrowsIsAnErrorOfTheCall) {
-  Broker broker({{}, {}, {}});
+  Broker broker({{}, {}, {}, {}});
   broker.global()
       .read("bad", []() -> std::string { throw std::length_error("too long"); })
       .write("bad", [](const std::string&) { throw std::bad_alloc(); });
