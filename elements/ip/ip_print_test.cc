@@ -52,9 +52,9 @@ TEST(IPPrint, ShowsTcp) {
 
 TEST(IPPrint, ShowsUdpIcmpAndOthers) {
   EXPECT_EQ(printed(udp("abc")), "10.0.0.1.53 > 10.0.0.2.1024: udp 11\n");
-  EXPECT_EQ(printed(icmp(8, 0)), "10.0.0.1 > 10.0.0.2: icmp echo (1792, 2304)\n");
-  EXPECT_EQ(printed(icmp(8, 0), "TIMESTAMP false, SWAP true"), "10.0.0.1 > 10.0.0.2: icmp echo (7, 9)\n");
-  EXPECT_EQ(printed(icmp(0, 0)), "10.0.0.1 > 10.0.0.2: icmp echo-reply (1792, 2304)\n");
+  EXPECT_EQ(printed(icmp(8, 0)), "10.0.0.1 > 10.0.0.2: icmp echo (7, 9)\n");
+  EXPECT_EQ(printed(icmp(8, 0), "TIMESTAMP false, SWAP false"), "10.0.0.1 > 10.0.0.2: icmp echo (1792, 2304)\n");
+  EXPECT_EQ(printed(icmp(0, 0)), "10.0.0.1 > 10.0.0.2: icmp echo-reply (7, 9)\n");
   EXPECT_EQ(printed(icmp(11, 1)), "10.0.0.1 > 10.0.0.2: icmp timeexceeded reassembly\n");
   EXPECT_EQ(printed(icmp(12, 7)), "10.0.0.1 > 10.0.0.2: icmp parameterproblem code 7\n");
   EXPECT_EQ(printed(icmp(18, 0)), "10.0.0.1 > 10.0.0.2: icmp maskreq-reply\n");
