@@ -45,7 +45,7 @@ class Driver {
         batch_packets_(launch == LaunchMode::persistent ? kBurst : kBatch),
         batch_(batch_packets_),
         back_(kBatch),
-        gpus_(chain_.router, chain_.plan) {
+        gpus_(chain_.router, chain_.plan, std::make_unique<GpuPorts>(chain_.router, chain_.plan, nullptr)) {
     const auto gpu = std::ranges::find_if(chain_.plan.segments, [](auto& one) { return one.processor.is_gpu(); });
     const int of_a_batch = kBatch / gpu::kSlotPackets;
     const int slots = launch == LaunchMode::persistent ? chain_.plan.default_slots()
