@@ -81,7 +81,7 @@ TEST_P(NidsIp6Test, FindsWhatTheOracleFinds) {
   const TextFile file("rules"), eve("eve");
   std::set<unsigned> alerting;
   size_t with_headers = 0;
-  for (int round = 0; round < tries(5, 40); ++round) {
+  for (int round = 0; round < tries(30, 40); ++round) {
     std::vector<OracleRule> rules;
     while (rules.size() < 60) rules.push_back(random_ip6_rule(random, static_cast<unsigned>(rules.size()) + 1));
     file.write(rules);
