@@ -258,9 +258,9 @@ class Bare {
   Bare& operator=(const Bare&) = delete;
 
   void run(rte_mbuf** packets, uint16_t n) {
-    const uint8_t* keys[kMost];
-    uint32_t rules[kMost], destinations[kMost];
-    uint64_t hops[kMost];
+    const uint8_t* keys[kMax];
+    uint32_t rules[kMax], destinations[kMax];
+    uint64_t hops[kMax];
     for (uint16_t i = 0; i < n; ++i) {
       auto* const frame = rte_pktmbuf_mtod(packets[i], uint8_t*);
       writer_.write(frame);
@@ -288,11 +288,11 @@ class Bare {
   uint64_t candidates() const { return candidates_; }
 
  private:
-  static constexpr int kMost = 64;
+  static constexpr int kMax = 64;
 
   void encipher(rte_mbuf** packets, const uint32_t* destinations, uint16_t n) {
     using namespace ipsec;
-    IMB_JOB* jobs[kMost];
+    IMB_JOB* jobs[kMax];
     if (IMB_GET_NEXT_BURST(manager_, n, jobs) != n) throw Error("intel-ipsec-mb has no jobs");
     for (uint16_t i = 0; i < n; ++i) {
       const Association& sa = inputs().associations[destinations[i] >> kTunnelShift];
@@ -317,7 +317,7 @@ class Bare {
       set(*jobs[i], sa, esp, bytes, ivs_[i]);
     }
     uint32_t done = IMB_SUBMIT_BURST(manager_, n, jobs);
-    while (const uint32_t more = IMB_FLUSH_BURST(manager_, kMost, jobs)) done += more;
+    while (const uint32_t more = IMB_FLUSH_BURST(manager_, kMax, jobs)) done += more;
     bad_ += done != n;
   }
   static uint32_t load_word(const uint8_t* at) {
@@ -347,7 +347,7 @@ class Bare {
   hs_scratch_t* scratch_ = nullptr;
   std::vector<uint32_t> next_;  // by tunnel; those of other cores are others
   uint64_t bad_ = 0, candidates_ = 0;
-  alignas(16) uint8_t ivs_[kMost][16] = {};
+  alignas(16) uint8_t ivs_[kMax][16] = {};
 };
 
 double bare_mpps(const Libraries& libraries, uint32_t length, int cores) {

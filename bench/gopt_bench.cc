@@ -121,12 +121,12 @@ void expect(uint32_t found, uint32_t right) {
 class Patience {
  public:
   void lose() {
-    if (++looks_ > kMostLooks) throw Error("the GPU does not answer, or its answer is wrong");
+    if (++looks_ > kMaxLooks) throw Error("the GPU does not answer, or its answer is wrong");
   }
   void regain() { looks_ = 0; }
 
  private:
-  static constexpr uint64_t kMostLooks = uint64_t{1} << 31;  // seconds
+  static constexpr uint64_t kMaxLooks = uint64_t{1} << 31;  // seconds
   uint64_t looks_ = 0;
 };
 
@@ -173,7 +173,7 @@ double slots_us(Experiments& gpu, gpu::SlotRing& ring, int n) {
 
 Values exchange(Probe::Parameters& parameters) {
   const std::string method = parameters.text("method", "async", {"async", "sync", "mapped", "polling", "slots"});
-  const int n = parameters.number("n", 1, 1, Experiments::kMostElements);
+  const int n = parameters.number("n", 1, 1, Experiments::kMaxElements);
   const int times = parameters.number("times", 1000, 1, 1000000);
   const int slots = method == "slots" ? parameters.number("slots", kSlots, 1, 4096) : 0;
   const std::string device = parameters.text("device", "gpu");
@@ -280,7 +280,7 @@ void check_some(const Experiments& gpu, const uint32_t* input, Work work, int n,
 Values access(Probe::Parameters& parameters) {
   const std::string processor = parameters.text("processor", "cpu", {"cpu", "gpu"});
   const Work work{Work::kAccess, parameters.number("depth", 10, 1, 1000)};
-  const int chains = parameters.number("chains", processor == "cpu" ? 16 : 1 << 19, 1, Experiments::kMostElements);
+  const int chains = parameters.number("chains", processor == "cpu" ? 16 : 1 << 19, 1, Experiments::kMaxElements);
   const int bits = parameters.number("bits", 28, 8, 30), ms = parameters.number("ms", 300, 1, 60000);
   const int cores = processor == "cpu" ? parameters.number("cores", 1, 1, 1024) : 1;
   const std::string device = processor == "gpu" ? parameters.text("device", "gpu") : "";
@@ -359,7 +359,7 @@ Values offload(Probe::Parameters& parameters) {
   const std::string processor = parameters.text("processor", "cpu", {"cpu", "gpu", "gpu-slots"});
   const std::string task = parameters.text("task", "access", {"access", "hash"});
   const Work work{task == "access" ? Work::kAccess : Work::kHash, parameters.number("depth", 1, 1, 1000)};
-  const int batch = parameters.number("batch", 8192, kSlotPackets, Experiments::kMostElements);
+  const int batch = parameters.number("batch", 8192, kSlotPackets, Experiments::kMaxElements);
   const int bits = parameters.number("bits", 28, 8, 30), ms = parameters.number("ms", 200, 1, 60000);
   const int cores = processor == "cpu" ? parameters.number("cores", 1, 1, 1024) : 1;
   const std::string device = processor != "cpu" ? parameters.text("device", "gpu") : "";

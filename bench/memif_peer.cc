@@ -78,7 +78,7 @@ enum class Phase { warm_up, measured, over };
 class Queue {
  public:
   Queue(const gpu::RingPair& pair, uint8_t* base, const Pace& pace) : end_(pair, base), pace_(pace) {
-    if (pace_.is_limited()) due_.resize(kMostUnderWay);
+    if (pace_.is_limited()) due_.resize(kMaxUnderWay);
   }
 
   const PeerEnd& end() const { return end_; }
@@ -93,7 +93,7 @@ class Queue {
     if (!measured || !pace_.is_limited()) return;
     const uint64_t now = rte_rdtsc();
     for (uint64_t number = first; number < first + static_cast<uint64_t>(n); ++number)
-      latency_.record(now - due_[number % kMostUnderWay]);
+      latency_.record(now - due_[number % kMaxUnderWay]);
   }
   /** `write(frame, number)` fills one and returns its length. */
   template <class Write>
@@ -103,14 +103,14 @@ class Queue {
       const uint64_t now = (rte_rdtsc() - start_tsc) << Pace::kFraction;
       int due = 0;
       for (; due < n && pace_.due() <= now; ++due, pace_.pass())
-        due_[(end_.sent() + static_cast<uint64_t>(due)) % kMostUnderWay] = start_tsc + (pace_.due() >> Pace::kFraction);
+        due_[(end_.sent() + static_cast<uint64_t>(due)) % kMaxUnderWay] = start_tsc + (pace_.due() >> Pace::kFraction);
       n = due;
     }
     if (n > 0) end_.send(n, write);
   }
 
  private:
-  static constexpr size_t kMostUnderWay = 1 << 16;  // rings count in 16 bits
+  static constexpr size_t kMaxUnderWay = 1 << 16;  // rings count in 16 bits
 
   PeerEnd end_;
   Pace pace_;

@@ -93,9 +93,9 @@ class RingRig {
     std::string device;
     int pairs = 1;
     uint32_t size = 1024;
-    uint32_t capacity = 2048;             ///< bytes of packets that buffers are said to hold
-    int workers = gpu::kMostRingWorkers;  ///< a pair's, warps or teams (gpu/rings.h); 0: teams_of_pair()
-    bool split = false;                   ///< three kernels serve a pair; then at most gpu::kMostRingWorkers in each
+    uint32_t capacity = 2048;            ///< bytes of packets that buffers are said to hold
+    int workers = gpu::kMaxRingWorkers;  ///< a pair's, warps or teams (gpu/rings.h); 0: teams_of_pair()
+    bool split = false;                  ///< three kernels serve a pair; then at most gpu::kMaxRingWorkers in each
     bool owner = true;     ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
     uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::vector<Function> functions = {{}};  ///< packets enter by the first
@@ -167,7 +167,7 @@ class RingRig {
       : options_(std::move(options)), device_(std::move(device)) {
     const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
     if (options_.workers == 0)
-      options_.workers = options_.split ? gpu::kMostRingWorkers
+      options_.workers = options_.split ? gpu::kMaxRingWorkers
                                         : gpu::teams_of_pair(device_->info().multiprocessors, true,
                                                              !options_.copies.any(), options_.pairs, options_.size);
     const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));
@@ -211,7 +211,7 @@ class RingRig {
   }
 
   gpu::ProgramSpec::Node node_of(const Function& function, uint16_t dropped) {
-    constexpr size_t kMostReasons = 16;
+    constexpr size_t kMaxReasons = 16;
     gpu::ProgramSpec::Node node{};
     node.function = gpu::function_id(function.name);
     if (!function.table.empty()) node.table = device_->add_table(function.table);
@@ -219,7 +219,7 @@ class RingRig {
       node.state = device_->add_state(bytes * function.states);
     for (const int output : function.outputs)
       node.outputs.push_back(output == kTransmit ? gpu::kExit : static_cast<uint16_t>(1 + output));
-    node.drops.assign(kMostReasons, dropped);
+    node.drops.assign(kMaxReasons, dropped);
     return node;
   }
 

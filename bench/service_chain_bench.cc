@@ -159,7 +159,7 @@ class ServiceChain {
     packets_[i].candidate[0] = texts.found[i % Texts::kTexts] != 0;
 
     // Enciphered as the GPU will do it.
-    std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes() + ipsec::kMostIcvBytes);
+    std::vector<uint8_t> esp(ipsec::kEspBytes + ipsec::kIvBytes + enciphered_bytes() + ipsec::kMaxIcvBytes);
     uint8_t* const plain = esp.data() + ipsec::kEspBytes + ipsec::kIvBytes;
     const uint64_t iv = i;
     std::memcpy(esp.data() + ipsec::kEspBytes, &iv, sizeof iv);
@@ -186,7 +186,7 @@ class ServiceChain {
       const auto next = static_cast<uint16_t>(spec.nodes.size() + 1);
       if (stage == Stage::firewall) {
         add("Firewall", tables_.firewall.bytes(), {next}, 3);
-        spec.nodes.back().state = device.add_state(classifier::kMostRules * sizeof(classifier::GpuHits));
+        spec.nodes.back().state = device.add_state(classifier::kMaxRules * sizeof(classifier::GpuHits));
       }
       if (stage == Stage::nids) add("NIDS", tables_.signatures.bytes(), {next, kCandidateExit}, 1);
       if (stage == Stage::router) add("DirectIPLookup", tables_.router.bytes(), {next, next, next, next}, 1);
@@ -202,7 +202,7 @@ class ServiceChain {
       spec.copies = {.in = kWhole,
                      .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
                      .before = ipsec::kFrontBytes,
-                     .behind = ipsec::kMostPadding + ipsec::kTrailerBytes + ipsec::kMostIcvBytes};
+                     .behind = ipsec::kMaxPadding + ipsec::kTrailerBytes + ipsec::kMaxIcvBytes};
     slots_.start(spec, slots);
   }
 
@@ -261,7 +261,7 @@ std::unique_ptr<RingFunctions> rings_of_c4(const ChainTables& tables, const Ring
   for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(allowed_header(tables, setup.length, random));
   std::vector<RingRig::Function> functions{
       check_header(1),
-      {"Firewall", copy_of(tables.firewall.bytes()), {2}, classifier::kMostRules},
+      {"Firewall", copy_of(tables.firewall.bytes()), {2}, classifier::kMaxRules},
       {"NIDS", copy_of(tables.signatures.bytes()), {3, 3}},
       {"DirectIPLookup", copy_of(tables.router.bytes()), {4, 4, 4, 4}},
   };

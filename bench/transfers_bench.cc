@@ -95,7 +95,7 @@ std::vector<double> shares(const std::vector<Transfers::Copy>& copies) {
   std::vector<std::pair<double, int>> changes;
   for (const auto& copy : copies) changes.emplace_back(copy.start_us, 1), changes.emplace_back(copy.end_us, -1);
   std::ranges::sort(changes);
-  std::vector<double> time(Transfers::kMostFunctions + 1);
+  std::vector<double> time(Transfers::kMaxFunctions + 1);
   double all = 0;
   size_t now = 0;
   for (size_t i = 0; i + 1 < changes.size(); ++i) {

@@ -10,7 +10,7 @@ namespace heddle::click {
 
 namespace {
 
-constexpr size_t kMostWithLastPlace = 1000;
+constexpr size_t kMaxWithLastPlace = 1000;
 constexpr size_t kLongestWord = 64;  // longer words are no typing mistakes; bounds the work of distance()
 
 std::string lower(std::string_view word) {
@@ -44,7 +44,7 @@ std::string Diagnostic::text() const { return where.line > 0 ? where.text() + ":
 
 void Diagnostics::error(const Location& where, std::string message) {
   // What an element says of a file ends with how many more mistakes there are.
-  const bool same_place = full() && errors_.size() < kMostWithLastPlace && errors_.back().where == where;
+  const bool same_place = full() && errors_.size() < kMaxWithLastPlace && errors_.back().where == where;
   if (!full() || same_place) errors_.push_back({where, std::move(message)});
 }
 

@@ -6,7 +6,7 @@ namespace heddle::click {
 
 namespace {
 
-constexpr size_t kMostPlaces = 10;  // of an unknown class, that are named
+constexpr size_t kMaxPlaces = 10;  // of an unknown class, that are named
 
 bool is_upper(char c) { return c >= 'A' && c <= 'Z'; }
 
@@ -78,14 +78,14 @@ void StatementParser::report_unknown(const std::string& name, const Location& wh
 }
 
 void StatementParser::add_unknown_class(const std::string& name, const Location& found_at, const std::string& hint) {
-  constexpr size_t kMostClasses = 100;
+  constexpr size_t kMaxClasses = 100;
   frame().body->broken = true;
   const auto [known, fresh] = unknown_.try_emplace(name, UnknownClass{found_at, hint});
-  if (unknown_.size() == kMostClasses) {
+  if (unknown_.size() == kMaxClasses) {
     stopped_ = true;
     lexer_.stop();
   }
-  if (fresh || ++known->second.places > kMostPlaces) return;
+  if (fresh || ++known->second.places > kMaxPlaces) return;
   UnknownClass& unknown = known->second;
   Location where = found_at;
   if (where.file == unknown.where.file && where < unknown.where)
@@ -100,7 +100,7 @@ void StatementParser::report_unknown_classes() {
         "unknown element class " + in_quotes(name) +
         (unknown.hint.empty() ? "; expected a known class or an elementclass statement before" : unknown.hint);
     if (!unknown.also.empty()) text += " (also at " + unknown.also;
-    if (unknown.places > kMostPlaces) text += " and " + std::to_string(unknown.places - kMostPlaces) + " more places";
+    if (unknown.places > kMaxPlaces) text += " and " + std::to_string(unknown.places - kMaxPlaces) + " more places";
     diagnostics_.error(unknown.where, text + (unknown.also.empty() ? "" : ")"));
   }
 }

@@ -182,9 +182,8 @@ void StatementParser::require_library(const Argument& argument, const std::strin
   if (frames_.size() > 1)
     return error(argument.where, in_quotes(argument.text) + " stands in a compound element; expected it outside");
   if (libraries_.contains(file)) return;
-  constexpr size_t kMostLibraries = 64;
-  const auto text =
-      libraries_.size() < kMostLibraries ? options_.read_library(file, argument.where.file) : std::nullopt;
+  constexpr size_t kMaxLibraries = 64;
+  const auto text = libraries_.size() < kMaxLibraries ? options_.read_library(file, argument.where.file) : std::nullopt;
   if (!text) return error(argument.where, "library " + in_quotes(file) + " cannot be read; is it there?");
   const std::string& kept = libraries_.emplace(file, *text).first->second;
   const Token token = token_;

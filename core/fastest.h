@@ -13,9 +13,9 @@ constexpr int kFastestRounds = 6;  ///< calls of each way by fastest()
  *  twentieth, so that noise does not choose. The thread's own time is measured: the turns of others do not count. */
 template <class Run>
 size_t fastest(size_t count, const Run& run) {
-  constexpr int kMostWays = 8;
+  constexpr int kMaxWays = 8;
   constexpr double kWorthIt = 0.95;
-  double least[kMostWays] = {};
+  double least[kMaxWays] = {};
   const auto now = [] {
     timespec time{};
     clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);

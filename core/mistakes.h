@@ -19,7 +19,7 @@ class Mistakes {
   ~Mistakes() {
     for (const auto& [line, problem] : first_)
       errors_.push_back(format("%s:%zu: %s", name_.c_str(), line, problem.c_str()));
-    if (count_ > kMost) errors_.push_back(format("%s: ... and %zu more", name_.c_str(), count_ - kMost));
+    if (count_ > kMax) errors_.push_back(format("%s: ... and %zu more", name_.c_str(), count_ - kMax));
   }
   Mistakes(const Mistakes&) = delete;
   Mistakes& operator=(const Mistakes&) = delete;
@@ -27,13 +27,13 @@ class Mistakes {
   void add(size_t line, const std::string& problem) {
     ++count_;
     first_.emplace(line, problem);
-    if (first_.size() > kMost) first_.erase(std::prev(first_.end()));
+    if (first_.size() > kMax) first_.erase(std::prev(first_.end()));
   }
   size_t count() const { return count_; }
   bool any() const { return count_ > 0; }
 
  private:
-  static constexpr size_t kMost = 100;
+  static constexpr size_t kMax = 100;
   std::string name_;
   std::vector<std::string>& errors_;
   std::multimap<size_t, std::string> first_;  // by line

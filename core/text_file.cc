@@ -72,13 +72,13 @@ std::vector<std::string_view> words_of(std::string_view text, size_t most) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr size_t kMost = 80;  // bytes
+  constexpr size_t kMax = 80;  // bytes
   std::string result = "'";
-  for (const char c : text.substr(0, kMost)) {
+  for (const char c : text.substr(0, kMax)) {
     const auto byte = static_cast<unsigned char>(c);
     result += byte < 0x20 || byte == 0x7f ? format("\\x%02x", byte) : std::string(1, c);
   }
-  return result + (text.size() > kMost ? "...'" : "'");
+  return result + (text.size() > kMax ? "...'" : "'");
 }
 
 }  // namespace heddle

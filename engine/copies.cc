@@ -7,7 +7,7 @@
 
 namespace heddle {
 
-constexpr uint64_t kMostCopies = 4096;
+constexpr uint64_t kMaxCopies = 4096;
 
 void check_copies(const Router& router, click::Diagnostics& diagnostics) {
   std::vector<uint64_t> arrive(router.nodes.size(), 1);  // copies of a packet that come to the ends behind each node
@@ -20,10 +20,10 @@ void check_copies(const Router& router, click::Diagnostics& diagnostics) {
       largest = std::max(largest, arrive[static_cast<size_t>(target)]);
     }
     arrive[i] = node.element->copies() > 1 ? sum : largest;
-    if (arrive[i] <= kMostCopies) continue;
+    if (arrive[i] <= kMaxCopies) continue;
     diagnostics.error(node.where, format("'%s': a packet becomes %ju copies from here on, at most %ju are possible; "
                                          "copy less often, or put Queue and Unqueue between",
-                                         node.element->name.c_str(), uintmax_t{arrive[i]}, uintmax_t{kMostCopies}));
+                                         node.element->name.c_str(), uintmax_t{arrive[i]}, uintmax_t{kMaxCopies}));
     return;
   }
 }

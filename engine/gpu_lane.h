@@ -20,11 +20,11 @@ namespace heddle {
 /** The way through a GPU segment: fills slots from batches, and collects what comes back. */
 class GpuLane : public Lane {
  public:
-  /** `staging`: in packet memory, for transports that pack; at least kLeastStagingBytes then. `area`: for transport
+  /** `staging`: in packet memory, for transports that pack; at least kMinStagingBytes then. `area`: for transport
    *  landing. */
   GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging, LandingArea* area);
   /** For the longest packet. */
-  static constexpr size_t kLeastStagingBytes = size_t{128} << 10;
+  static constexpr size_t kMinStagingBytes = size_t{128} << 10;
 
   std::span<const LaneExit> exits() const override { return plan_.exits; }
   ColumnSet columns_behind() const override { return plan_.columns_kept | plan_.columns_out; }

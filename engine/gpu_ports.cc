@@ -19,9 +19,9 @@ constexpr microseconds kLookEvery{50'000};
 // is about an eighth of the time for which nothing has come.
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 constexpr uint32_t kLine = 128;
-static_assert(GPUPort::kMostWarpBatch == gpu::kMostTeams * gpu::kSlotPackets);
-static_assert(GPUPort::kMostSplitWarpBatch == gpu::kMostRingWorkers * gpu::kSlotPackets);
-constexpr size_t kMostKept = 32;  // regions of peers that have gone while other kernels were resident
+static_assert(GPUPort::kMaxWarpBatch == gpu::kMaxTeams * gpu::kSlotPackets);
+static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxRingWorkers * gpu::kSlotPackets);
+constexpr size_t kMaxKept = 32;  // regions of peers that have gone while other kernels were resident
 
 uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
 
@@ -58,7 +58,7 @@ std::optional<GPUPort::Config> receiving_port(const Router& router, const Segmen
 bool may_gather(const GPUPort::Config& config) {
   const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
   return config.soft_nic == nullptr && config.memif.role == memif::Role::client && !config.split &&
-         batch > gpu::kMostRingWorkers * gpu::kSlotPackets;
+         batch > gpu::kMaxRingWorkers * gpu::kSlotPackets;
 }
 
 GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former)
@@ -225,7 +225,7 @@ void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
 
 int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
   if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
-  if (!plan.spread) return gpu::kMostRingWorkers;
+  if (!plan.spread) return gpu::kMaxRingWorkers;
   const Spread& spread = spread_.at(plan.processor.number);
   const bool in_place = !from.rings->nic && !plan.copies.any();
   return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
@@ -414,7 +414,7 @@ void GpuPorts::new_connection(RingPort& port) {
   port.interrupts.begin(*port.memif->session(), port.config.memif.role);
   if (const memif::ServerSession* session = port.memif->server_session()) {
     give_back();
-    const auto is_too_much = [&] { return memory_->kept() + session->regions().size() > kMostKept; };
+    const auto is_too_much = [&] { return memory_->kept() + session->regions().size() > kMaxKept; };
     if (is_too_much()) begin_anew();
     if (is_too_much())
       throw Error(

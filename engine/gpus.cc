@@ -35,7 +35,7 @@ size_t Gpus::staging_wanted(int lanes, int slots) {
   const auto packing = static_cast<size_t>(std::count_if(plan_.segments.begin(), plan_.segments.end(),
                                                          [](auto& segment) { return packs(segment.transport); }));
   const size_t of_slots = static_cast<size_t>(slots) / static_cast<size_t>(lanes) * gpu::kSlotPackets * packet_bytes_;
-  staging_bytes_ = whole_pages(std::max(of_slots, GpuLane::kLeastStagingBytes));
+  staging_bytes_ = whole_pages(std::max(of_slots, GpuLane::kMinStagingBytes));
   return packing * static_cast<size_t>(lanes) * staging_bytes_;
 }
 
@@ -44,10 +44,10 @@ PacketMemory Gpus::packet_memory(size_t packets, int lanes, int slots, size_t pa
   packets = whole_pages(packets);
   const size_t staging = staging_wanted(lanes, slots), areas = areas_wanted(lanes);
   // As many packets may be kept behind a lane as are in it.
-  constexpr size_t kRoom = 2, kLeastBytes = size_t{1} << 20;
+  constexpr size_t kRoom = 2, kMinBytes = size_t{1} << 20;
   const size_t of_lane = static_cast<size_t>(slots) / static_cast<size_t>(lanes);
   const size_t area_bytes =
-      areas == 0 ? 0 : whole_pages(std::max(kRoom * of_lane * gpu::kSlotPackets * packet_bytes, kLeastBytes));
+      areas == 0 ? 0 : whole_pages(std::max(kRoom * of_lane * gpu::kSlotPackets * packet_bytes, kMinBytes));
   const size_t bytes = packets + areas * area_bytes + staging;
   for (auto& [number, device] : devices_) {
     if (packets_.base == nullptr)

@@ -145,7 +145,7 @@ void Engine::add_task_handlers(Generation& generation, int node, Handlers& list)
              })
       .read("tickets", [share] { return std::to_string(share->tickets); })
       .write("tickets", [this, &generation, share](const std::string& value) {
-        share->tickets = click::value_of<int>(value, 1, TaskShare::kMostTickets);
+        share->tickets = click::value_of<int>(value, 1, TaskShare::kMaxTickets);
         share_out(generation);
       });
 }

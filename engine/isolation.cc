@@ -10,7 +10,7 @@ namespace heddle::passes {
 namespace {
 
 constexpr ColumnSet kParsed = columns(Column::dst, Column::l3, Column::l4);
-constexpr int kMostHeaderBytes = 60;  // RFC 791, 3.1
+constexpr int kMaxHeaderBytes = 60;  // RFC 791, 3.1
 
 /** What is known of packets' headers on all ways to a node. */
 struct Headers {
@@ -55,7 +55,7 @@ Headers behind(const Router& router, const Plan& plan, size_t i, Headers headers
                reaches(written, here.head - plan.nodes[parser].head, offset, from, to);
       };
       // What a GPU has written may be there only. Else the checksum is their concern, and other fields are not parsed.
-      changed = changed || (on_gpu ? touches(0, kMostHeaderBytes) : touches(0, 4) || touches(16, 20));
+      changed = changed || (on_gpu ? touches(0, kMaxHeaderBytes) : touches(0, 4) || touches(16, 20));
     }
   }
   if (changed || (headers.columns & columns(Column::l3)) == 0) return {};

@@ -118,11 +118,11 @@ class Finder {
           error(node,
                 "DEVICE: it wants packets in the order of arrival, which a GPU gives it between GPU ports only; leave "
                 "DEVICE out, or put it between FromGPUPort and ToGPUPort");
-        else if (++turns > gpu::kMostTurns)
+        else if (++turns > gpu::kMaxTurns)
           error(node,
                 format("there are %d elements before it, between the same GPU ports, that want packets in the order of "
                        "arrival, and no more can be; take one out",
-                       gpu::kMostTurns));
+                       gpu::kMaxTurns));
       }
     }
   }

@@ -84,10 +84,10 @@ void read_launch(Node& node, click::Arguments& arguments) {
   node.gets_lists = node.transport == Transport::commlist;
   if (persistent == true && node.gets_lists) node.transport = Transport::direct;
   if (persistent == true && node.transport == Transport::coalescent) node.transport = Transport::zerocopy;
-  constexpr int kMostBatch = 1 << 16;
-  arguments.keyword("MAX_BATCH", node.limits.batch, 1, kMostBatch);
-  arguments.keyword("LISTS_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
-  arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMostStreams);
+  constexpr int kMaxBatch = 1 << 16;
+  arguments.keyword("MAX_BATCH", node.limits.batch, 1, kMaxBatch);
+  arguments.keyword("LISTS_PER_CORE", node.limits.lists, 1, gpu::kMaxStreams);
+  arguments.keyword("QUEUES_PER_CORE", node.limits.lists, 1, gpu::kMaxStreams);
 }
 
 // DPDKInfo's POOL, which stands anywhere in the chain.
@@ -367,7 +367,7 @@ void set_tickets(Router& router) {
   for (auto& node : router.nodes)
     if (const auto found = factors.find(node.element.get()); found != factors.end())
       node.share->tickets = static_cast<int>(
-          std::clamp(std::round(found->second * TaskShare::kUsualTickets), 1.0, double{TaskShare::kMostTickets}));
+          std::clamp(std::round(found->second * TaskShare::kUsualTickets), 1.0, double{TaskShare::kMaxTickets}));
 }
 
 }  // namespace
@@ -415,9 +415,9 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     try {
       nodes[i].element->configure(arguments);
       // Behind the element's own CAPACITY, which some have.
-      constexpr int kMostBatches = 1 << 12;
+      constexpr int kMaxBatches = 1 << 12;
       if (gpu::function_id(nodes[i].element->class_name) >= 0)
-        arguments.keyword("CAPACITY", nodes[i].limits.capacity, 1, kMostBatches);
+        arguments.keyword("CAPACITY", nodes[i].limits.capacity, 1, kMaxBatches);
     } catch (const Error& error) {
       diagnostics.error(nodes[i].where,
                         nodes[i].element->class_name + " '" + nodes[i].element->name + "': " + error.what());

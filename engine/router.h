@@ -19,7 +19,7 @@ constexpr int kOnCpu = -1, kDefaultGpu = -2;
 
 /** How often packet threads run a task: handlers of its element set it. */
 struct TaskShare {
-  static constexpr int kUsualTickets = 1024, kMostTickets = 1 << 15;  ///< Click's
+  static constexpr int kUsualTickets = 1024, kMaxTickets = 1 << 15;  ///< Click's
   static constexpr uint32_t kAlways = 1 << 16;
   std::atomic<uint32_t> rounds{kAlways};  ///< of 65536 rounds of its thread, in so many it runs; 0: not scheduled
 

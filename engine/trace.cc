@@ -12,15 +12,14 @@ namespace heddle {
 namespace {
 
 constexpr uint32_t kEtherBytes = 14, kTagBytes = 4, kIpBytes = 20;
-constexpr size_t kMostRuns = 8, kMostBytes = 16;  // of a change, that are shown
+constexpr size_t kMaxRuns = 8, kMaxBytes = 16;  // of a change, that are shown
 
 uint64_t mark_of(const Packet* packet) { return (packet->ol_flags & kTraceMark) >> kTraceShift; }
 
 std::string hex(const std::vector<uint8_t>& bytes, size_t from, size_t to) {
   std::string text;
-  for (size_t i = from; i < std::min(to, from + kMostBytes); ++i)
-    text += format(i == from ? "%02x" : " %02x", bytes[i]);
-  return to - from > kMostBytes ? text + " ..." : text;
+  for (size_t i = from; i < std::min(to, from + kMaxBytes); ++i) text += format(i == from ? "%02x" : " %02x", bytes[i]);
+  return to - from > kMaxBytes ? text + " ..." : text;
 }
 
 /** Where IPv4 begins in an Ethernet frame; 0: it has none. */
@@ -36,8 +35,7 @@ uint32_t network_offset(const uint8_t* frame, uint32_t bytes) {
 }  // namespace
 
 uint64_t Tracer::begin(int count, const std::string& filter) {
-  if (count < 1 || count > kMost)
-    throw Error(format("%d packets: from 1 to %d can be followed at a time", count, kMost));
+  if (count < 1 || count > kMax) throw Error(format("%d packets: from 1 to %d can be followed at a time", count, kMax));
   ip_filter::Program program;
   try {
     const auto pattern = ip_filter::parse(ip_filter::split(filter), 0, filter.size());
@@ -71,7 +69,7 @@ void Tracer::stop() {
 }
 
 void Tracer::forget() {
-  first_mark_ = (first_mark_ + traces_.size()) % kMost;
+  first_mark_ = (first_mark_ + traces_.size()) % kMax;
   traces_.clear();
 }
 
@@ -100,7 +98,7 @@ void Tracer::come(const Router& router, const Plan& plan, int node, Batch& batch
     --wanted_;
     Trace& trace = traces_.emplace_back();
     trace.came = RouterClock::now(), trace.bytes = length(packet);
-    const uint64_t mark = (first_mark_ + traces_.size() - 1) % kMost + 1;
+    const uint64_t mark = (first_mark_ + traces_.size() - 1) % kMax + 1;
     packet->ol_flags = (packet->ol_flags & ~kTraceMark) | mark << kTraceShift;
     Seen seen = look(plan.nodes[static_cast<size_t>(node)], batch, i);
     seen.columns.clear();  // what the source sets is told behind it
@@ -142,12 +140,12 @@ std::vector<std::string> Tracer::differences(const Seen& before, const Seen& now
     size_t end = i;
     while (end < both && differs(end)) ++end;
     const std::string place = end - i == 1 ? std::to_string(from + i) : format("%zu-%zu", from + i, from + end - 1);
-    if (++runs <= kMostRuns)
+    if (++runs <= kMaxRuns)
       list.push_back(place + ": " + hex(before.bytes, old_from + i, old_from + end) + " -> " +
                      hex(now.bytes, from + i, from + end));
     i = end;
   }
-  if (runs > kMostRuns) list.push_back(format("%zu more pieces", runs - kMostRuns));
+  if (runs > kMaxRuns) list.push_back(format("%zu more pieces", runs - kMaxRuns));
   for (const auto& column : now.columns) {
     const auto which = column.first;
     const auto found = before.columns.find(which);
@@ -181,8 +179,8 @@ std::string Tracer::name_of(const Router& router, const Plan& plan, int node) {
 Tracer::Trace* Tracer::trace_of(const Packet* packet) {
   const uint64_t mark = mark_of(packet);
   if (mark == 0) return nullptr;
-  const uint64_t place = (mark - 1 + kMost - first_mark_) % kMost;
-  if (place >= traces_.size() || traces_[place].steps.size() > kMostSteps) return nullptr;
+  const uint64_t place = (mark - 1 + kMax - first_mark_) % kMax;
+  if (place >= traces_.size() || traces_[place].steps.size() > kMaxSteps) return nullptr;
   return &traces_[place];
 }
 
@@ -203,8 +201,8 @@ void Tracer::step(Trace& trace, const std::string& element, const Packet* packet
     trace.there.erase(packet);
   else
     trace.there[packet] = std::move(seen);
-  if (trace.steps.size() < kMostSteps) return;
-  trace.steps.push_back({format("not followed beyond %zu steps", kMostSteps), since.count(), {}});
+  if (trace.steps.size() < kMaxSteps) return;
+  trace.steps.push_back({format("not followed beyond %zu steps", kMaxSteps), since.count(), {}});
   trace.there.clear();
 }
 

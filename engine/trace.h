@@ -25,8 +25,8 @@ constexpr uint64_t kTraceMark = uint64_t{63} << kTraceShift;
  *  a packet on a GPU is seen at the end of its segment. */
 class Tracer {
  public:
-  static constexpr int kMost = 63;
-  static constexpr size_t kMostSteps = 256;  ///< of a packet: one on a cycle is not followed for ever
+  static constexpr int kMax = 63;
+  static constexpr size_t kMaxSteps = 256;  ///< of a packet: one on a cycle is not followed for ever
 
   /** Follows the next `count` packets that come from sources and match `filter`, a pattern of IPFilter's language, or
    *  "" for all. IPv4 lies behind the Ethernet header and VLAN tags. Forgets what it has. Throws Error. Returns a

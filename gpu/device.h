@@ -64,8 +64,8 @@ struct SlotGroup {
   bool wide_results;
 };
 
-constexpr int kStreams = 4;       ///< of a group of slots, as a rule
-constexpr int kMostStreams = 16;  ///< at most
+constexpr int kStreams = 4;      ///< of a group of slots, as a rule
+constexpr int kMaxStreams = 16;  ///< at most
 /** Bytes [at, at + bytes) of the packet memory. */
 struct PacketBytes {
   size_t at, bytes;
@@ -166,9 +166,9 @@ class Device {
    *  take packets through it, warps of one block or teams (gpu/rings.h); by fewer teams where all that is resident
    *  would not have room. A program with Copies has teams work on packets that are gathered from this end's buffers of
    *  a memif, which have at most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and
-   *  to transmit, each by one block a pair with `workers` warps, up to kMostRingWorkers. Before start(). */
+   *  to transmit, each by one block a pair with `workers` warps, up to kMaxRingWorkers. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
-                            int workers = kMostRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
+                            int workers = kMaxRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
   /** Starts their kernels, which are resident from now on. */
   virtual void start_rings(RingsId rings, const RingLaunch& launch) = 0;
   /** Ends them, when the packets that they have taken are transmitted; by pair. Nothing if they do not run. */

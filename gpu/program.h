@@ -11,7 +11,7 @@ namespace heddle::gpu {
 
 constexpr int kMaxNodes = 32;     ///< elements of one GPU segment
 constexpr int kMaxTargets = 512;  ///< outputs and drop reasons of all of them together
-constexpr int kMostTurns = 4;     ///< nodes whose functions want packets in the order of arrival
+constexpr int kMaxTurns = 4;      ///< nodes whose functions want packets in the order of arrival
 
 /** A target below this is a node of the same segment; from here up it is exit `target - kExit`. */
 constexpr uint16_t kExit = 0x8000;
@@ -62,7 +62,7 @@ struct Program {
   uint8_t columns_out_at;  ///< in words of kSlotPackets packets
   uint8_t word_column;     ///< the column that the words carry in place of the offset; kNoColumn: none
   uint8_t turns;           ///< nodes that want packets in the order of arrival, and which they are, ascending
-  uint8_t in_turn[kMostTurns];
+  uint8_t in_turn[kMaxTurns];
   uint16_t first_drop;  ///< exits from this on are drops: nothing of such packets is copied back
   Copies copies;        ///< transport gather, if there are any; else functions work on the packets where they lie
   NodeCounts* counts;   ///< [count], device memory; entry 0 is the host's business

@@ -14,7 +14,7 @@ namespace heddle::gpu {
  *  lines and all of them are under way at once. A part of a function's Scratch. */
 struct Strands {
   static constexpr uint32_t kLine = 128, kPiece = 16;
-  static constexpr int kMost = 128;
+  static constexpr int kMax = 128;
 
   /** What lay_out() is told of a packet's text: it is all from byte `begin` of the packet on, and what is looked for
    *  begins at most `before` bytes before its last one. */
@@ -26,14 +26,14 @@ struct Strands {
     const uint8_t* line;
     uint32_t first, own, last;
   };
-  Strand strand[kMost];                  // s: part s % each of tile.packet(s / each)
-  uint32_t bytes[kMost][kLine / 4 + 1];  // the line that is searched; + 1: other banks for each strand
-  uint32_t lines;                        // of the longest strand
+  Strand strand[kMax];                  // s: part s % each of tile.packet(s / each)
+  uint32_t bytes[kMax][kLine / 4 + 1];  // the line that is searched; + 1: other banks for each strand
+  uint32_t lines;                       // of the longest strand
 
   /** Strands of a packet, so that there are no more than threads. */
   static __device__ int each(const Block& block, const Tile& tile) {
     int each = 1;
-    while (tile.count() * each * 2 <= min(block.threads, kMost)) each *= 2;
+    while (tile.count() * each * 2 <= min(block.threads, kMax)) each *= 2;
     return each;
   }
 

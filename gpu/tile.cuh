@@ -69,7 +69,7 @@ class Tile {
   __device__ Turn& turn() { return turn_; }
 
  private:
-  template <int kWarps, int kMostWarps>
+  template <int kWarps, int kMaxWarps>
   friend class TileRunner;
   __device__ int place(Column which) const { return program_->place[static_cast<int>(which)]; }
   __device__ bool has(Column which) const { return place(which) != kNoColumn; }

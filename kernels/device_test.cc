@@ -18,12 +18,12 @@ TEST(Device, NamesThatAreNoneSayWhatIsExpected) {
 
 // A function that needs many registers, or spills them, slows down every chain: they share one kernel.
 TEST(Device, KernelsUseFewRegistersAndDoNotSpill) {
-  constexpr int kMostRegisters = 96;
+  constexpr int kMaxRegisters = 96;
   std::string reason;
   if (devices(reason).empty()) GTEST_SKIP() << "no GPU: " << reason;
   const auto device = open_device("gpu");
   RecordProperty("registers", device->info().kernel_registers);
-  EXPECT_LE(device->info().kernel_registers, kMostRegisters);
+  EXPECT_LE(device->info().kernel_registers, kMaxRegisters);
   EXPECT_EQ(device->info().kernel_local_bytes, 0u);
 }
 

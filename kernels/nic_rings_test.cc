@@ -36,8 +36,8 @@ class Nic {
  public:
   static constexpr uint32_t kBufferBytes = 2048, kStride = 2304, kHeadroom = 128;
 
-  /** `split`: three kernels drive the rings. More than kMostRingWorkers workers are teams. */
-  explicit Nic(uint32_t size, bool split, int workers = gpu::kMostRingWorkers)
+  /** `split`: three kernels drive the rings. More than kMaxRingWorkers workers are teams. */
+  explicit Nic(uint32_t size, bool split, int workers = gpu::kMaxRingWorkers)
       : size_(size), registers_(4096), device_(gpu::open_device("simt")) {
     tails_ = reinterpret_cast<uint32_t*>(registers_.base());
     device_->share({reinterpret_cast<uint8_t*>(registers_.base()), registers_.bytes()});
@@ -315,9 +315,9 @@ TEST_P(NicRings, LookAtNoDescriptorThatTheNicDoesNotOwn) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, NicRings,
-                         testing::Values(Driver{"fused", false, gpu::kMostRingWorkers},
-                                         Driver{"spread", false, gpu::kMostRingWorkers + 10},
-                                         Driver{"split", true, gpu::kMostRingWorkers},
+                         testing::Values(Driver{"fused", false, gpu::kMaxRingWorkers},
+                                         Driver{"spread", false, gpu::kMaxRingWorkers + 10},
+                                         Driver{"split", true, gpu::kMaxRingWorkers},
                                          Driver{"split_one_worker", true, 1}),
                          [](const auto& info) { return std::string(info.param.name); });
 

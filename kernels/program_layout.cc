@@ -59,9 +59,9 @@ ProgramLayout lay_out(const ProgramSpec& spec, size_t copy_bytes, const ProgramA
     if (from.function < 0) continue;
     at += units(traits(from.function).shared_bytes);
     if (!traits(from.function).in_turn) continue;
-    if (program.turns == kMostTurns)
+    if (program.turns == kMaxTurns)
       throw Error(format("a GPU segment has more than %d elements that want packets in the order of arrival; use fewer",
-                         kMostTurns));
+                         kMaxTurns));
     program.in_turn[program.turns++] = static_cast<uint8_t>(n);
   }
   program.count = static_cast<uint16_t>(spec.nodes.size());

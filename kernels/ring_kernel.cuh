@@ -201,7 +201,7 @@ class RingWarp {
         const uint32_t finished = Words::load_relaxed(board_.finished), told = Words::load_acquire(board_.told);
         if (watch_.received() - done.received() > pair_.rx.size) watch_.fault = kRxIndexLies;
         if (watch_.limit() - done.sent() > pair_.tx.size) watch_.fault = kTxIndexLies;
-        const uint32_t room = (Tiles::kMost - 1 - (tile_.number - finished)) * kLanes;
+        const uint32_t room = (Tiles::kMax - 1 - (tile_.number - finished)) * kLanes;
         if (watch_.fault == kNoFault)
           end = earlier(earlier(watch_.received(), watch_.limit() + (done.received() - done.sent())), start + room);
         alone = !spread && end - start <= kLanes && told == start;
@@ -473,10 +473,10 @@ class RingWarp {
 };
 
 template <bool spread>
-constexpr int kMostThreads = (spread ? kTeamWarps : kMostRingWorkers + 2) * kLanes;
+constexpr int kMaxThreads = (spread ? kTeamWarps : kMaxRingWorkers + 2) * kLanes;
 
 template <class Rings, bool spread>
-static __global__ void __launch_bounds__(kMostThreads<spread>, spread ? kTeamsAtOnce : 1)
+static __global__ void __launch_bounds__(kMaxThreads<spread>, spread ? kTeamsAtOnce : 1)
     serve_rings(RingServing serving) {
   using Warp = RingWarp<Rings, spread>;
   struct Nothing {};
@@ -486,7 +486,7 @@ static __global__ void __launch_bounds__(kMostThreads<spread>, spread ? kTeamsAt
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
-  __shared__ typename Warp::OwnTile tiles[spread ? 1 : kMostRingWorkers + 1];
+  __shared__ typename Warp::OwnTile tiles[spread ? 1 : kMaxRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
   take(&pair, serving.pairs + pair_of_block<spread>(serving), sizeof pair);
   take(&program, serving.program, sizeof program);

@@ -11,13 +11,13 @@ namespace heddle::gpu {
 /** Which buffer lies behind which descriptor of a ring, in shared memory while a kernel serves it, if there is room:
  *  each packet needs two of them, one after the other. In shared memory itself; the whole block calls its functions. */
 struct NearBuffers {
-  static constexpr uint32_t kMost = 2048;
+  static constexpr uint32_t kMax = 2048;
   uint32_t* far;  ///< where they lie else
-  uint32_t buffer[kMost];
+  uint32_t buffer[kMax];
 
   /** Lets `end`, which is this block's, name these. In place after the next sync. */
   __device__ void fetch(RingEnd& end) {
-    const bool fits = end.owner && end.size <= kMost;
+    const bool fits = end.owner && end.size <= kMax;
     uint32_t* const from = end.buffers;
     for (uint32_t slot = threadIdx.x; fits && slot < end.size; slot += blockDim.x) buffer[slot] = from[slot];
     __syncthreads();

@@ -12,7 +12,7 @@ namespace heddle::gpu {
 template <uint32_t most>
 struct TileWords {
   static_assert((most & (most - 1)) == 0);
-  static constexpr uint32_t kMost = most, kLapBits = 16, kLapMask = (1u << kLapBits) - 1;
+  static constexpr uint32_t kMax = most, kLapBits = 16, kLapMask = (1u << kLapBits) - 1;
   static HEDDLE_HD uint32_t place(uint32_t tile) { return tile % most; }
   static HEDDLE_HD uint32_t lap(uint32_t tile) { return tile / most & kLapMask; }
 
@@ -89,7 +89,7 @@ struct RingBoard {
   uint32_t told;      ///< packets before it have been told
   uint32_t finished;  ///< tiles before it are done with
   uint32_t stop, ended;
-  uint32_t in_turn[kMostTurns];  ///< whose packets are next at the program's functions that want the order of arrival
+  uint32_t in_turn[kMaxTurns];  ///< whose packets are next at the program's functions that want the order of arrival
   Tiles words;
 
   HEDDLE_HD void begin(const RingPair& pair, uint32_t thread = 0, uint32_t threads = 1) {
@@ -101,12 +101,12 @@ struct RingBoard {
     for (uint32_t& one : in_turn) one = pair.rx.position;
   }
 };
-using NearBoard = RingBoard<128>;                                            ///< of one block, in shared memory
-using FarBoard = RingBoard<2 * (1 << memif::kMostLog2Size) / kSlotPackets>;  ///< of several, in device memory
+using NearBoard = RingBoard<128>;                                           ///< of one block, in shared memory
+using FarBoard = RingBoard<2 * (1 << memif::kMaxLog2Size) / kSlotPackets>;  ///< of several, in device memory
 // A tile may still look at words of those before it when they are long done with: at none before its own worker's last
 // tile, W before it if there are W workers, while no tile 2 W or more behind it has begun, for the worker's own is
 // between.
-static_assert(3 * kMostTeams <= FarBoard::Tiles::kMost);
+static_assert(3 * kMaxTeams <= FarBoard::Tiles::kMax);
 
 /** A tile on its way from one of a ring pair's kernels to the next, if three serve it (kernels/ring_split.cuh): what
  *  RingTile says of its packets, lane i's at i. Device memory. */

@@ -12,11 +12,11 @@ namespace {
 constexpr int kFewestTeams = 2;  // of a pair, with the block that finds out what has come
 #ifdef HEDDLE_SIMT
 // All warps of a block share one OS thread, so where there would be as many as can be there are few.
-constexpr int workers_here(int workers) { return workers == kMostRingWorkers ? 3 : workers; }
-constexpr int kMostTeamsHere = 6;  // each has one of its own
+constexpr int workers_here(int workers) { return workers == kMaxRingWorkers ? 3 : workers; }
+constexpr int kMaxTeamsHere = 6;  // each has one of its own
 #else
 constexpr int workers_here(int workers) { return workers; }
-constexpr int kMostTeamsHere = kMostTeams;
+constexpr int kMaxTeamsHere = kMaxTeams;
 #endif
 
 }  // namespace
@@ -58,11 +58,11 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
   set.count = pairs;
   set.memory_units = (bytes + 15) / 16;
   bytes = set.memory_units * 16;
-  const bool spread = !split && workers > kMostRingWorkers;
+  const bool spread = !split && workers > kMaxRingWorkers;
   const auto& split_kernels = split_kernels_[static_cast<int>(kind)];
   const Kernel& runs = split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
   const int least = split || spread ? 1 : 2;  // in a block: of one that does all, the scout takes packets as well
-  const size_t fit = bytes == 0 ? kMostRingWorkers + 1 : runs.most_dynamic_bytes / bytes;
+  const size_t fit = bytes == 0 ? kMaxRingWorkers + 1 : runs.most_dynamic_bytes / bytes;
   if (fit < static_cast<size_t>(least))
     throw Error(
         format("who serves a port's rings wants %zu bytes of shared memory, a block has %zu for at least %d; "
@@ -72,7 +72,7 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
   const size_t at_once =
       (runs.most_dynamic_bytes + runs.static_bytes) / (bytes + runs.static_bytes + kReservedSharedBytes);
   const int teams = workers * std::clamp(static_cast<int>(at_once), 1, kTeamsAtOnce) / kTeamsAtOnce;
-  set.blocks = spread ? std::clamp(teams, 1, kMostTeamsHere) + 1 : 1;
+  set.blocks = spread ? std::clamp(teams, 1, kMaxTeamsHere) + 1 : 1;
   const int here = spread ? 1 : std::min(workers_here(workers), static_cast<int>(fit) - (split ? 0 : 1));
   const size_t dynamic_bytes = static_cast<size_t>(split || spread ? here : here + 1) * bytes;
   const auto add_stage = [&](const Kernel& kernel, const char* what, int warps, size_t bytes) {

@@ -236,7 +236,7 @@ class TransmittingWarp : RingWarp<Rings, false> {
  private:
   /** Waits until no other tile has this one's words. */
   __device__ void wait_for_words(uint32_t number) const {
-    while (number - BlockWords::load_relaxed(board_.finished) >= Base::Tiles::kMost - 1) continue;
+    while (number - BlockWords::load_relaxed(board_.finished) >= Base::Tiles::kMax - 1) continue;
     __syncwarp();
   }
 
@@ -251,7 +251,7 @@ struct SplitBlock {
   Uninitialized<Program> program;
   NearBoard board;
   typename Rings::Watch watch;
-  RingTile tiles[kMostRingWorkers];
+  RingTile tiles[kMaxRingWorkers];
 
   /** The whole block calls it. */
   __device__ void begin(const RingServing& serving) {
@@ -263,10 +263,10 @@ struct SplitBlock {
   }
 };
 
-constexpr int kMostSplitThreads = (kMostRingWorkers + 1) * kLanes;
+constexpr int kMaxSplitThreads = (kMaxRingWorkers + 1) * kLanes;
 
 template <class Rings>
-static __global__ void __launch_bounds__(kMostSplitThreads, 1) receive_rings(RingServing serving) {
+static __global__ void __launch_bounds__(kMaxSplitThreads, 1) receive_rings(RingServing serving) {
   using Warp = ReceivingWarp<Rings>;
   __shared__ SplitBlock<Rings> block;
   __shared__ NextTile next;
@@ -290,13 +290,13 @@ static __global__ void __launch_bounds__(kMostSplitThreads, 1) receive_rings(Rin
   DeviceWords::store_release(handover.ended, 1u);
 }
 
-static __global__ void __launch_bounds__(kMostSplitThreads, 1) run_handed_tiles(RingServing serving) {
+static __global__ void __launch_bounds__(kMaxSplitThreads, 1) run_handed_tiles(RingServing serving) {
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
-  __shared__ RingTile tiles[kMostRingWorkers];
-  __shared__ uint32_t numbers[kMostRingWorkers], in_turn[kMostTurns];
+  __shared__ RingTile tiles[kMaxRingWorkers];
+  __shared__ uint32_t numbers[kMaxRingWorkers], in_turn[kMaxTurns];
   take(&program, serving.program, sizeof program);
-  if (threadIdx.x < kMostTurns) in_turn[threadIdx.x] = serving.pairs[blockIdx.x].rx.position;
+  if (threadIdx.x < kMaxTurns) in_turn[threadIdx.x] = serving.pairs[blockIdx.x].rx.position;
   __syncthreads();
   const uint32_t warp = threadIdx.x / kLanes;
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
@@ -306,7 +306,7 @@ static __global__ void __launch_bounds__(kMostSplitThreads, 1) run_handed_tiles(
 }
 
 template <class Rings>
-static __global__ void __launch_bounds__(kMostSplitThreads, 1) transmit_rings(RingServing serving) {
+static __global__ void __launch_bounds__(kMaxSplitThreads, 1) transmit_rings(RingServing serving) {
   using Warp = TransmittingWarp<Rings>;
   __shared__ SplitBlock<Rings> block;
   __shared__ NearBuffers buffers;  // the receiving kernel reads those of its ring, which stay in device memory

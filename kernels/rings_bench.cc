@@ -263,7 +263,7 @@ std::vector<Result> lookup_rings() {
   std::vector<Result> results;
   for (const auto& [length, pairs] : {std::pair{64u, 1}, {64u, 4}, {1460u, 4}}) {
     RingSetup setup;
-    setup.length = length, setup.pairs = pairs, setup.size = 2048, setup.workers = gpu::kMostRingWorkers;
+    setup.length = length, setup.pairs = pairs, setup.size = 2048, setup.workers = gpu::kMaxRingWorkers;
     const auto plain = forwarding(setup, nullptr), lookup = forwarding(setup, &ring_routes());
     plain->pause(), lookup->pause();
     const auto rate = [](RingFunctions& rings) {

@@ -289,7 +289,7 @@ TEST_P(RingKernel, PeersOfTheirOwnThreads) {
 // As WARP_BATCH of FromGPUPort says: what one block serves, and some of several. Rings go round many times.
 TEST_P(RingKernel, EveryWarpBatch) {
   std::vector<int> all = {15, 42, 320};
-  if (!GetParam().spread) all.resize(gpu::kMostRingWorkers), std::iota(all.begin(), all.end(), 1);
+  if (!GetParam().spread) all.resize(gpu::kMaxRingWorkers), std::iota(all.begin(), all.end(), 1);
   for (const int workers : all) {
     RingRig::Options options = this->options(1, 32);
     options.workers = workers;

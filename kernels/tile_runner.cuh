@@ -17,10 +17,10 @@
 namespace heddle::gpu {
 
 /** Runs tiles on a block of kWarps warps. Warp 0 keeps the packets' ways: its lane i that of packet i. Functions that
- *  want more than kMostWarps are not there. */
-template <int kWarps, int kMostWarps = kWarps>
+ *  want more than kMaxWarps are not there. */
+template <int kWarps, int kMaxWarps = kWarps>
 class TileRunner {
-  static constexpr bool kOnRings = kMostWarps > kWarps;  // of rings: also functions that want more warps are here
+  static constexpr bool kOnRings = kMaxWarps > kWarps;  // of rings: also functions that want more warps are here
 
  public:
   /** `memory`: the block's dynamic shared memory: columns, scratch, and what functions have filled. */
@@ -310,7 +310,7 @@ class TileRunner {
   template <FunctionId id>
   static constexpr bool is_here() {
     if constexpr (IsRegistered<id>)
-      return Registered<id>::kTraits.warps <= kMostWarps &&
+      return Registered<id>::kTraits.warps <= kMaxWarps &&
              (kOnRings ? Registered<id>::kTraits.on_rings : !Registered<id>::kTraits.in_turn);
     else
       return false;

@@ -199,11 +199,11 @@ struct Associations : Command {
             {"ctr-sha1", EspSuite::ctr_sha1}, {"ctr-sha256", EspSuite::ctr_sha256}, {"gcm", EspSuite::gcm}}));
   }
   void run() const override {
-    if (count > kMost) throw Error(format("-n: IPsecEncap takes up to %zu associations", kMost));
+    if (count > kMax) throw Error(format("-n: IPsecEncap takes up to %zu associations", kMax));
     write_output(output, generate_associations(count, suite, seed), true);
   }
 
-  static constexpr size_t kMost = 100'000;
+  static constexpr size_t kMax = 100'000;
   EspSuite suite = EspSuite::ctr_sha1;
 };
 

@@ -18,7 +18,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds kForGreeting{5}, kForAnswer{30}, kForLastAnswer{2};
-constexpr size_t kMostBytes = size_t{1} << 30;  // of a value
+constexpr size_t kMaxBytes = size_t{1} << 30;  // of a value
 constexpr size_t kLongestLine = 1 << 20;
 
 int connect_unix(const std::string& path) {
@@ -141,7 +141,7 @@ std::string Remote::read(const std::string& handler) {
   expect_good();
   const std::string data = line();
   size_t count = 0;
-  if (!data.starts_with("DATA ") || !click::parse(std::string_view(data).substr(5), count) || count > kMostBytes)
+  if (!data.starts_with("DATA ") || !click::parse(std::string_view(data).substr(5), count) || count > kMaxBytes)
     throw no_control_socket();
   return bytes(count);
 }

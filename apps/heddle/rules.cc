@@ -26,7 +26,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr size_t kUsualMisses = 20, kMostLines = 8;
+constexpr size_t kUsualMisses = 20, kMaxLines = 8;
 
 std::string line_of(const ListedRule& rule) { return "line " + std::to_string(rule.line); }
 
@@ -42,11 +42,11 @@ void print(const json& value) {
 }
 
 void warn_of_ignored(const std::string& file, const RuleList& list) {
-  for (size_t i = 0; i < std::min(list.ignored.size(), kMostLines); ++i)
+  for (size_t i = 0; i < std::min(list.ignored.size(), kMaxLines); ++i)
     std::fprintf(stderr, "%s:%zu: warning: %s\n", file.c_str(), list.ignored[i].first, list.ignored[i].second.c_str());
-  if (list.ignored.size() > kMostLines)
+  if (list.ignored.size() > kMaxLines)
     std::fprintf(stderr, "%s: warning: and %zu more prefixes with such bits\n", file.c_str(),
-                 list.ignored.size() - kMostLines);
+                 list.ignored.size() - kMaxLines);
 }
 
 void warn_of_answered(const std::string& file, const RuleList& list) {
@@ -72,7 +72,7 @@ void warn_of_shadows(const std::string& file, const RuleList& list, const classi
     auto& [count, lines] = shadowed[list.rules[rule].line];
     ++count;
     for (const size_t before : by)
-      if (lines.size() < kMostLines) lines.insert(list.rules[before].line);
+      if (lines.size() < kMaxLines) lines.insert(list.rules[before].line);
   }
   for (const auto& [line, found] : shadowed) {
     const auto& [count, by] = found;

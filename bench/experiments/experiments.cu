@@ -61,13 +61,13 @@ __global__ void __launch_bounds__(kLanes)
   }
 }
 
-__constant__ uint32_t constant_limits[Experiments::kMostLimits];
+__constant__ uint32_t constant_limits[Experiments::kMaxLimits];
 
 /** Warp w searches for elements w, w + warps, ... in limits [0, count). */
 template <LimitMemory memory>
 __global__ void __launch_bounds__(kThreads)
     search_kernel(const uint32_t* limits, uint32_t count, const uint32_t* in, uint32_t* out, int n) {
-  __shared__ uint32_t own[memory == LimitMemory::shared ? Experiments::kMostLimits : 1];
+  __shared__ uint32_t own[memory == LimitMemory::shared ? Experiments::kMaxLimits : 1];
   if constexpr (memory == LimitMemory::shared) {
     for (uint32_t at = threadIdx.x; at < count; at += blockDim.x) own[at] = limits[at];
     __syncthreads();
@@ -110,10 +110,10 @@ class CudaExperiments final : public Experiments {
     HEDDLE_CUDA_CHECK(cudaEventCreate(&before_));
     HEDDLE_CUDA_CHECK(cudaEventCreate(&after_));
     flag_ = pinned_.take<uint32_t>(32);
-    input_ = pinned_.take<uint32_t>(kMostElements);
-    output_ = pinned_.take<uint32_t>(kMostElements);
-    device_input_ = memory_.take<uint32_t>(kMostElements);
-    device_output_ = memory_.take<uint32_t>(kMostElements);
+    input_ = pinned_.take<uint32_t>(kMaxElements);
+    output_ = pinned_.take<uint32_t>(kMaxElements);
+    device_input_ = memory_.take<uint32_t>(kMaxElements);
+    device_output_ = memory_.take<uint32_t>(kMaxElements);
   }
   ~CudaExperiments() override {
     stop();
@@ -164,10 +164,10 @@ class CudaExperiments final : public Experiments {
   Arena pinned_, memory_;
   cudaStream_t stream_{};
   cudaEvent_t before_{}, after_{};
-  uint32_t *flag_, *input_, *output_;        // pinned; [32], [kMostElements]
-  uint32_t *device_input_, *device_output_;  // device, [kMostElements]
+  uint32_t *flag_, *input_, *output_;        // pinned; [32], [kMaxElements]
+  uint32_t *device_input_, *device_output_;  // device, [kMaxElements]
   const uint32_t* table_ = nullptr;          // device
-  uint32_t* limits_ = nullptr;               // device, [kMostLimits]
+  uint32_t* limits_ = nullptr;               // device, [kMaxLimits]
   uint32_t limit_count_ = 0;
   SlotGroup slots_{};            // pinned; taken once, with the most slots so far
   uint32_t* wakes_ = nullptr;    // device, [slots], of any value
@@ -215,8 +215,8 @@ double CudaExperiments::compute_s(Work work, int n) {
 }
 
 void CudaExperiments::load_limits(std::span<const uint32_t> limits) {
-  if (limits.empty() || limits.size() > kMostLimits) throw Error(format("%zu limits", limits.size()));
-  if (limits_ == nullptr) limits_ = memory_.take<uint32_t>(kMostLimits);
+  if (limits.empty() || limits.size() > kMaxLimits) throw Error(format("%zu limits", limits.size()));
+  if (limits_ == nullptr) limits_ = memory_.take<uint32_t>(kMaxLimits);
   limit_count_ = static_cast<uint32_t>(limits.size());
   HEDDLE_CUDA_CHECK(cudaMemcpyAsync(limits_, limits.data(), limits.size_bytes(), cudaMemcpyHostToDevice, stream_));
   wait();

@@ -38,10 +38,10 @@ class Experiments {
  public:
   virtual ~Experiments() = default;
 
-  /** Pinned host memory of the elements that the GPU works on and of the results, [kMostElements]. */
+  /** Pinned host memory of the elements that the GPU works on and of the results, [kMaxElements]. */
   virtual uint32_t* input() = 0;
   virtual const uint32_t* output() = 0;
-  static constexpr int kMostElements = 1 << 22;
+  static constexpr int kMaxElements = 1 << 22;
 
   /** Copies the table for Work::kAccess to the GPU. */
   virtual void load(std::span<const uint32_t> table) = 0;
@@ -52,9 +52,9 @@ class Experiments {
    *  Seconds. */
   virtual double compute_s(Work work, int n) = 0;
 
-  /** Makes `limits` those of search_s(): ascending, 1 to kMostLimits of them. */
+  /** Makes `limits` those of search_s(): ascending, 1 to kMaxLimits of them. */
   virtual void load_limits(std::span<const uint32_t> limits) = 0;
-  static constexpr int kMostLimits = 8192;
+  static constexpr int kMaxLimits = 8192;
   /** For each of the first `n` elements of input() a warp finds how many limits are smaller, by a 32-ary search. The
    *  kernel alone; input() is copied before, output() after. Seconds. */
   virtual double search_s(LimitMemory memory, int n) = 0;

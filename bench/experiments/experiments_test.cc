@@ -43,7 +43,7 @@ class OnEveryDevice : public testing::TestWithParam<const char*> {
     gpu = open_experiments(GetParam());
     std::mt19937 random(1);
     for (uint32_t i = 0; i < kEntries; ++i) table.push_back((i * 2654435761u + 12345u) & (kEntries - 1));
-    for (int i = 0; i < Experiments::kMostElements; ++i) gpu->input()[i] = static_cast<uint32_t>(random()) % kEntries;
+    for (int i = 0; i < Experiments::kMaxElements; ++i) gpu->input()[i] = static_cast<uint32_t>(random()) % kEntries;
     gpu->load(table);
   }
   void expect_results(Work work, int n) const {
@@ -104,7 +104,7 @@ TEST_P(OnEveryDevice, EveryMemoryHasTheSameLimits) {
             << gpu->input()[i] << " among " << count << " limits, memory " << static_cast<int>(memory);
     }
   }
-  EXPECT_THROW(gpu->load_limits(std::vector<uint32_t>(Experiments::kMostLimits + 1)), Error);
+  EXPECT_THROW(gpu->load_limits(std::vector<uint32_t>(Experiments::kMaxLimits + 1)), Error);
 }
 
 TEST_P(OnEveryDevice, PollingDoesEveryRound) {

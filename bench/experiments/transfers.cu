@@ -67,13 +67,13 @@ class CudaTransfers final : public Transfers {
       cudaFuncAttributes use{};  // loads the kernels now: the first call of each would pay for it
       HEDDLE_CUDA_CHECK(cudaFuncGetAttributes(&use, kernel));
     }
-    packets_ = pinned_.take<uint8_t>(kMostBytes);
-    parts_ = pinned_.take<Part>(kMostParts);
-    twins_ = memory_.take<uint8_t>(kMostBytes);
+    packets_ = pinned_.take<uint8_t>(kMaxBytes);
+    parts_ = pinned_.take<Part>(kMaxParts);
+    twins_ = memory_.take<uint8_t>(kMaxBytes);
     for (Side& side : sides_) {
       HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&side.stream, cudaStreamNonBlocking));
-      side.data = memory_.take<uint8_t>(kMostBytes);
-      side.results = pinned_.take<uint8_t>(kMostBytes);
+      side.data = memory_.take<uint8_t>(kMaxBytes);
+      side.results = pinned_.take<uint8_t>(kMaxBytes);
     }
   }
   ~CudaTransfers() override {
@@ -84,7 +84,7 @@ class CudaTransfers final : public Transfers {
   const uint8_t* results(int function) override { return sides_[static_cast<size_t>(function)].results; }
 
   void load() override {
-    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(twins_, packets_, kMostBytes, cudaMemcpyHostToDevice, stream()));
+    HEDDLE_CUDA_CHECK(cudaMemcpyAsync(twins_, packets_, kMaxBytes, cudaMemcpyHostToDevice, stream()));
     HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream()));
   }
   double copy_back_s(Back how, std::span<const Part> parts) override;
@@ -94,14 +94,14 @@ class CudaTransfers final : public Transfers {
   /** A function's. */
   struct Side {
     cudaStream_t stream{};
-    uint8_t* data = nullptr;     // device, [kMostBytes]
-    uint8_t* results = nullptr;  // pinned, [kMostBytes]
+    uint8_t* data = nullptr;     // device, [kMaxBytes]
+    uint8_t* results = nullptr;  // pinned, [kMaxBytes]
   };
   cudaStream_t stream() const { return sides_[0].stream; }
   static cudaLaunchConfig_t grid(size_t blocks, cudaStream_t stream) {
-    constexpr size_t kMostBlocks = 1024;
+    constexpr size_t kMaxBlocks = 1024;
     cudaLaunchConfig_t config{};
-    config.gridDim = dim3(static_cast<unsigned>(std::min(blocks, kMostBlocks)));
+    config.gridDim = dim3(static_cast<unsigned>(std::min(blocks, kMaxBlocks)));
     config.blockDim = dim3(kThreads);
     config.stream = stream;
     return config;
@@ -109,18 +109,18 @@ class CudaTransfers final : public Transfers {
   void copy_in_a_batch(std::span<const Part> parts);
 
   Arena pinned_, memory_;
-  uint8_t* packets_;  // pinned, [kMostBytes]
-  uint8_t* twins_;    // device, [kMostBytes]
-  Part* parts_;       // pinned, [kMostParts]
-  Side sides_[kMostFunctions];
+  uint8_t* packets_;  // pinned, [kMaxBytes]
+  uint8_t* twins_;    // device, [kMaxBytes]
+  Part* parts_;       // pinned, [kMaxParts]
+  Side sides_[kMaxFunctions];
 };
 
 double CudaTransfers::copy_back_s(Back how, std::span<const Part> parts) {
-  if (parts.size() > kMostParts) throw Error(format("%zu parts; at most %zu are copied", parts.size(), kMostParts));
+  if (parts.size() > kMaxParts) throw Error(format("%zu parts; at most %zu are copied", parts.size(), kMaxParts));
   for (const Part& part : parts)
-    if (part.at % kWord != 0 || part.bytes % kWord != 0 || part.bytes == 0 || part.at + size_t{part.bytes} > kMostBytes)
+    if (part.at % kWord != 0 || part.bytes % kWord != 0 || part.bytes == 0 || part.at + size_t{part.bytes} > kMaxBytes)
       throw Error(
-          format("%u bytes at %u: expected a part of %zu, in multiples of %u", part.bytes, part.at, kMostBytes, kWord));
+          format("%u bytes at %u: expected a part of %zu, in multiples of %u", part.bytes, part.at, kMaxBytes, kWord));
   if (parts.empty()) return 0;
   const double start = us_now();
   switch (how) {
@@ -158,10 +158,10 @@ void CudaTransfers::copy_in_a_batch(std::span<const Part> parts) {
 }
 
 std::vector<Transfers::Copy> CudaTransfers::serve(std::span<const Function> functions, int rounds, double period_us) {
-  if (functions.size() > kMostFunctions) throw Error(format("%zu functions", functions.size()));
+  if (functions.size() > kMaxFunctions) throw Error(format("%zu functions", functions.size()));
   for (const Function& function : functions)
     if (function.bytes_in % kWord != 0 || function.bytes_out % kWord != 0 || function.bytes_in == 0 ||
-        function.bytes_in > kMostBytes || function.bytes_out > function.bytes_in)
+        function.bytes_in > kMaxBytes || function.bytes_out > function.bytes_in)
       throw Error(format("%u bytes to the GPU and %u back", function.bytes_in, function.bytes_out));
   struct Request {
     double at_us;

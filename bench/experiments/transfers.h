@@ -15,9 +15,9 @@ class Transfers {
  public:
   virtual ~Transfers() = default;
 
-  /** Packets, beside each other in pinned host memory, [kMostBytes]. */
+  /** Packets, beside each other in pinned host memory, [kMaxBytes]. */
   virtual uint8_t* packets() = 0;
-  static constexpr size_t kMostBytes = size_t{4} << 20;
+  static constexpr size_t kMaxBytes = size_t{4} << 20;
 
   /** How parts of a buffer in the GPU's memory come to the host. */
   enum class Back : uint8_t {
@@ -32,11 +32,11 @@ class Transfers {
   /** Copies packets() to the GPU's memory. */
   virtual void load() = 0;
   /** Copies these parts of what load() has copied to the same places in packets(). Seconds from the first call until
-   *  all are there. Throws Error for parts that are not within kMostBytes, or more than kMostParts. */
+   *  all are there. Throws Error for parts that are not within kMaxBytes, or more than kMaxParts. */
   virtual double copy_back_s(Back how, std::span<const Part> parts) = 0;
-  static constexpr size_t kMostParts = 4096;
+  static constexpr size_t kMaxParts = 4096;
 
-  /** What a function copies for a batch of packets: multiples of 16 bytes, up to kMostBytes. Its kernel inverts what it
+  /** What a function copies for a batch of packets: multiples of 16 bytes, up to kMaxBytes. Its kernel inverts what it
    *  gets. */
   struct Function {
     uint32_t bytes_in = 0;   ///< to the GPU
@@ -50,10 +50,10 @@ class Transfers {
   };
   /** Has functions, each on a stream of its own, serve `rounds` batches: a batch every `period_us` microseconds, for
    *  which each function asks at a moment of its own, equally likely to be any within the period. Returns all copies to
-   *  the GPU in the order in which they were asked for. Throws Error for more than kMostFunctions. */
+   *  the GPU in the order in which they were asked for. Throws Error for more than kMaxFunctions. */
   virtual std::vector<Copy> serve(std::span<const Function> functions, int rounds, double period_us) = 0;
-  static constexpr int kMostFunctions = 5;
-  /** What function `function` has copied back, of its last batch: pinned, [kMostBytes]. */
+  static constexpr int kMaxFunctions = 5;
+  /** What function `function` has copied back, of its last batch: pinned, [kMaxBytes]. */
   virtual const uint8_t* results(int function) = 0;
 };
 

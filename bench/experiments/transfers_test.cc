@@ -46,7 +46,7 @@ TEST_P(TransfersOnEveryDevice, ThesePartsComeBackAndNoOthers) {
 }
 
 TEST_P(TransfersOnEveryDevice, PartsOutsideTheBufferAreRefused) {
-  constexpr auto kEnd = static_cast<uint32_t>(Transfers::kMostBytes);
+  constexpr auto kEnd = static_cast<uint32_t>(Transfers::kMaxBytes);
   const std::vector<std::vector<Transfers::Part>> bad = {
       {{kEnd - 16, 32}}, {{~0u & ~15u, 32}}, {{8, 16}},
       {{0, 8}},          {{0, 0}},           std::vector<Transfers::Part>(4097, {0, 16})};

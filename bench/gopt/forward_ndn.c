@@ -4,7 +4,7 @@
 #include "functions/ndn/hash_rule.h"
 #include "gopt.h"
 
-enum { kMostParts = 8 };
+enum { kMaxParts = 8 };
 
 static inline uint64_t bytes_at(const uint8_t* at, uint32_t n) {
   uint64_t word = 0;
@@ -28,7 +28,7 @@ static inline int prefixes_of(const uint8_t* frame, uint32_t length, uint64_t se
   hash_begin(&hash, seed);
   uint32_t at = 18, added = 18;
   int found = 0;
-  for (int parts = 0; parts < kMostParts; ++parts) {
+  for (int parts = 0; parts < kMaxParts; ++parts) {
     for (; at - added >= 8; added += 8) {
       uint64_t word;
       memcpy(&word, frame + added, 8);
@@ -50,7 +50,7 @@ static inline int prefixes_of(const uint8_t* frame, uint32_t length, uint64_t se
 HANDLER(forward_ndn, ndn_tables) {
   foreach (i, n) {
     const struct packet* packet = &packets[i];
-    struct prefix prefixes[kMostParts];
+    struct prefix prefixes[kMaxParts];
     int left = prefixes_of(packet->frame, packet->length, tables->names->seed, tables->names->owner, prefixes);
     uint64_t word = 0;
     for (; left > 0 && word == 0; --left)

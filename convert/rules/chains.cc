@@ -28,7 +28,7 @@ void ChainReader::walk(const std::string& chain, Rules here) {
   for (size_t i = 0; i < chains_.lines(chain); ++i) {
     const Line at{chain, i};
     try {
-      if (!is_first_chain() && (steps_ += kStepsOfLine) > kMostSteps) refuse_as_too_many();
+      if (!is_first_chain() && (steps_ += kStepsOfLine) > kMaxSteps) refuse_as_too_many();
       follow(at, chains_.read(chain, i), here);
     } catch (const Error& error) {
       refuse(at, error.what());
@@ -66,8 +66,8 @@ void ChainReader::follow(const Line& at, const ChainLine& line, Rules& here) {
 void ChainReader::jump(const std::string& to, const Rules& packets) {
   if (std::ranges::find(path_, to) != path_.end())
     throw Error("is not a rule: the chain " + in_quotes(to) + " leads back to itself");
-  if (path_.size() == kMostDepth)
-    throw Error(format("is not supported: it is the last of more than %zu jumps on from each other", kMostDepth - 1));
+  if (path_.size() == kMaxDepth)
+    throw Error(format("is not supported: it is the last of more than %zu jumps on from each other", kMaxDepth - 1));
   if (packets.empty() && seen_.contains(to)) return;
   walk(to, packets);
 }

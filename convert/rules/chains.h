@@ -52,7 +52,7 @@ class ChainReader {
  private:
   using Line = std::pair<std::string, size_t>;  // chain, place
   using Rules = std::vector<Rule>;
-  static constexpr size_t kMostDepth = 64;
+  static constexpr size_t kMaxDepth = 64;
   void walk(const std::string& chain, Rules here);
   void follow(const Line& at, const ChainLine& line, Rules& here);
   void jump(const std::string& to, const Rules& packets);

@@ -110,9 +110,9 @@ class Search {
   }
 
   static std::vector<size_t> first_of(const std::set<size_t>& rules) {
-    constexpr size_t kMost = 8;
+    constexpr size_t kMax = 8;
     std::vector<size_t> result(rules.begin(), rules.end());
-    result.resize(std::min(result.size(), kMost));
+    result.resize(std::min(result.size(), kMax));
     return result;
   }
 

@@ -12,7 +12,7 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr size_t kMostBytes = size_t{1} << 20;  // of a line
+constexpr size_t kMaxBytes = size_t{1} << 20;  // of a line
 
 using ip_filter::Expression;
 using ip_filter::Test;
@@ -84,11 +84,11 @@ class Alternatives {
 
  private:
   void count(size_t steps) {
-    if ((steps_ += steps) > kMostSteps) refuse_as_too_many();
+    if ((steps_ += steps) > kMaxSteps) refuse_as_too_many();
   }
 
   Term both(const Term& one, const Term& other) {
-    if (one.size() * other.size() > kMostAlternatives) refuse_as_too_many();
+    if (one.size() * other.size() > kMaxAlternatives) refuse_as_too_many();
     Term result;
     for (const Alternative& first : one)
       for (const Alternative& second : other) {
@@ -100,7 +100,7 @@ class Alternatives {
   }
 
   void append(Term& to, const Term& more) {
-    if (to.size() + more.size() > kMostAlternatives) refuse_as_too_many();
+    if (to.size() + more.size() > kMaxAlternatives) refuse_as_too_many();
     for (const Alternative& one : more) count(1 + one.size());
     to.insert(to.end(), more.begin(), more.end());
   }
@@ -167,7 +167,7 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
     if (line.ends_with(',')) line = trimmed(line.substr(0, line.size() - 1));
     if (line.empty()) return;
     try {
-      if (line.size() > kMostBytes) throw Error(format("it has more than %zu bytes", kMostBytes));
+      if (line.size() > kMaxBytes) throw Error(format("it has more than %zu bytes", kMaxBytes));
       const auto words = ip_filter::split(line);
       if (words.empty()) throw Error("expected ACTION PATTERN");
       const uint16_t next = action_of(words[0].text);

@@ -14,13 +14,13 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr size_t kMostWords = 255;  // as in iptables-restore
+constexpr size_t kMaxWords = 255;  // as in iptables-restore
 
 /** The words of a line; a word in double quotes may hold blanks. */
 std::vector<std::string> words_of_line(std::string_view line) {
   std::vector<std::string> words;
   while (!(line = trimmed(line)).empty()) {
-    if (words.size() == kMostWords) throw Error(format("is not a rule: it has more than %zu words", kMostWords));
+    if (words.size() == kMaxWords) throw Error(format("is not a rule: it has more than %zu words", kMaxWords));
     if (line[0] != '"') {
       words.emplace_back(take_word(line));
       continue;
@@ -113,8 +113,8 @@ class Saved {
     constexpr std::string_view kOfAddresses[] = {"-s", "--source", "-d", "--destination", "--src-range", "--dst-range"};
     for (size_t i = 2; i + 1 < words.size() && family == 0; ++i)
       if (std::ranges::count(kOfAddresses, words[i]) > 0) family = words[i + 1].find(':') != std::string::npos ? 6 : 4;
-    if (chain->second.lines.size() == kMostRules)
-      throw Error(format("is not supported: its chain has more than %u rules", kMostRules));
+    if (chain->second.lines.size() == kMaxRules)
+      throw Error(format("is not supported: its chain has more than %u rules", kMaxRules));
     chain->second.lines.emplace_back(number, std::move(words));
   }
 

@@ -7,7 +7,7 @@
 
 namespace heddle::classifier::nft {
 
-constexpr size_t kMostWords = size_t{1} << 25;  // some for each rule that there may be
+constexpr size_t kMaxWords = size_t{1} << 25;  // some for each rule that there may be
 
 std::vector<Word> words_of_ruleset(std::string_view text, Mistakes& mistakes) {
   std::vector<Word> words;
@@ -28,8 +28,8 @@ std::vector<Word> words_of_ruleset(std::string_view text, Mistakes& mistakes) {
             std::ranges::find(kConnections, words[first + 1].text) != std::end(kConnections));
   };
   for (size_t at = 0; at < text.size();) {
-    if (words.size() == kMostWords)
-      throw Error(format("line %zu: up to here are %zu words, more than are read", line, kMostWords));
+    if (words.size() == kMaxWords)
+      throw Error(format("line %zu: up to here are %zu words, more than are read", line, kMaxWords));
     const char c = text[at];
     if (c == '\n') {
       if (set_depth == 0) words.push_back({"\n", line, false});

@@ -99,8 +99,8 @@ Layout layout_of(const RuleList& list) {
 
 void add_rules(RuleList& list, std::vector<Rule> rules, size_t line) {
   if (rules.empty()) list.impossible.push_back(line);
-  if (list.rules.size() + rules.size() > kMostRules)
-    throw Error(format("is not supported: with it there would be more than %u rules", kMostRules));
+  if (list.rules.size() + rules.size() > kMaxRules)
+    throw Error(format("is not supported: with it there would be more than %u rules", kMaxRules));
   for (Rule& rule : rules) list.rules.push_back({std::move(rule), kNoRule, line});
 }
 
@@ -137,7 +137,7 @@ RuleList read_listing(const std::string& name, std::string_view text, std::vecto
     std::string reason = parse_rule(rewritten, actions, rule.rule);
     if (words[5] != "ACCEPT" && words[5] != "DROP")
       reason = in_quotes(words[5]) + " is not an action; there are ACCEPT and DROP";
-    if (list.rules.size() == kMostRules) reason = format("there is no room for more than %u rules", kMostRules);
+    if (list.rules.size() == kMaxRules) reason = format("there is no room for more than %u rules", kMaxRules);
     if (!reason.empty()) return mistakes.add(number, in_quotes(line) + " is not a rule: " + reason);
     rule.rule.next = words[5] == "ACCEPT" ? kAllow : kDeny;
     list.rules.push_back(rule);

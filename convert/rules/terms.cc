@@ -61,14 +61,14 @@ std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term, siz
       std::vector<Rule> some{rule};
       ++steps;
       for (const Condition& condition : alternative) {
-        if ((steps += some.size()) > kMostSteps) refuse_as_too_many();
+        if ((steps += some.size()) > kMaxSteps) refuse_as_too_many();
         std::vector<Rule> next;
         for (const Rule& one : some)
           for (Rule& narrower : narrowed(one, condition)) next.push_back(std::move(narrower));
         some.swap(next);
-        if (result.size() + some.size() > kMostAlternatives) refuse_as_too_many();
+        if (result.size() + some.size() > kMaxAlternatives) refuse_as_too_many();
       }
-      if (steps > kMostSteps || result.size() + some.size() > kMostAlternatives) refuse_as_too_many();
+      if (steps > kMaxSteps || result.size() + some.size() > kMaxAlternatives) refuse_as_too_many();
       result.insert(result.end(), some.begin(), some.end());
     }
   return result;
@@ -111,8 +111,7 @@ void drop_implied_guard(Rule& rule) {
 }  // namespace
 
 void refuse_as_too_many() {
-  throw Error(
-      format("it would be more than %zu rules, or take too long to find out; take it apart", kMostAlternatives));
+  throw Error(format("it would be more than %zu rules, or take too long to find out; take it apart", kMaxAlternatives));
 }
 
 std::vector<Term> negation(const Term& term) {

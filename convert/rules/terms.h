@@ -11,9 +11,9 @@ namespace heddle::classifier {
 using Alternative = std::vector<Condition>;
 using Term = std::vector<Alternative>;
 
-constexpr size_t kMostAlternatives = 4096;      ///< rules that a line may become
-constexpr size_t kMostSteps = size_t{1} << 21;  ///< conditions that are looked at for that
-[[noreturn]] void refuse_as_too_many();         ///< Throws Error.
+constexpr size_t kMaxAlternatives = 4096;      ///< rules that a line may become
+constexpr size_t kMaxSteps = size_t{1} << 21;  ///< conditions that are looked at for that
+[[noreturn]] void refuse_as_too_many();        ///< Throws Error.
 /** The fragment offset of IPv4 is 0: RFC 791, 3.1. */
 constexpr Condition kFirstFragment{{Place::network, 2, 6}, 0x1fff, 0, 0};
 constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6};
@@ -35,14 +35,14 @@ struct Matches {
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
   /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0
-   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMostAlternatives, or conditions,
+   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMaxAlternatives, or conditions,
    *  or more of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
-  /** The same of those packets that `within` matches. `steps` counts on, up to kMostSteps. */
+  /** The same of those packets that `within` matches. `steps` counts on, up to kMaxSteps. */
   std::vector<Rule> rules(uint16_t next, const std::vector<Rule>& within, size_t& steps) const;
 };
 
-/** The packets that `packets` match and `taken` do not. Throws Error: they would be more than kMostAlternatives. */
+/** The packets that `packets` match and `taken` do not. Throws Error: they would be more than kMaxAlternatives. */
 std::vector<Rule> without(const std::vector<Rule>& packets, const std::vector<Rule>& taken);
 
 }  // namespace heddle::classifier

@@ -19,7 +19,7 @@ void append_word(std::string& text, uint64_t value) {
 void AggregateCounter::configure(click::Arguments& arguments) {
   arguments.keyword("BYTES", bytes_).keyword("IP_BYTES", ip_bytes_).keyword("MULTIPACKET", multipacket_);
   arguments.keyword("EXTRA_LENGTH", extra_length_).keyword("BANNER", banner_);
-  arguments.keyword("CAPACITY", capacity_, 1u, AggregateTable::kMost);
+  arguments.keyword("CAPACITY", capacity_, 1u, AggregateTable::kMax);
   configure(arguments, "AGGREGATE", aggregate_);
   configure(arguments, "COUNT", count_);
 }

@@ -13,7 +13,7 @@ uint32_t saturated(uint64_t value) { return static_cast<uint32_t>(std::min<uint6
 }  // namespace
 
 void AggregateFirst::configure(click::Arguments& arguments) {
-  arguments.keyword("CAPACITY", capacity_, 1u, AggregateTable::kMost);
+  arguments.keyword("CAPACITY", capacity_, 1u, AggregateTable::kMax);
   ended_.configure(arguments);
 }
 

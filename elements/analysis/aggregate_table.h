@@ -26,7 +26,7 @@ class AggregateTable {
     std::atomic_flag& busy_;
   };
 
-  static constexpr uint32_t kMost = 1u << 27;  // aggregates
+  static constexpr uint32_t kMax = 1u << 27;  // aggregates
 
   /** Takes the memory, some 20 to 40 bytes an aggregate, of which the system gives what is used. Throws
    *  std::bad_alloc. */

@@ -7,7 +7,7 @@ namespace heddle {
 
 void EndedFlows::configure(click::Arguments& arguments) {
   arguments.keyword("NOTIFIER", notifier_);
-  if (given()) numbers_.reserve(kMost);
+  if (given()) numbers_.reserve(kMax);
 }
 
 void EndedFlows::link(const Directory& directory) {
@@ -23,7 +23,7 @@ void EndedFlows::link(const Directory& directory) {
 
 void EndedFlows::flow_ended(uint32_t number) {
   while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
-  if (numbers_.size() < kMost) numbers_.push_back(number);
+  if (numbers_.size() < kMax) numbers_.push_back(number);
   count_.store(numbers_.size() - next_, std::memory_order_relaxed);
   busy_.clear(std::memory_order_release);
 }

@@ -36,10 +36,10 @@ class EndedFlows : public FlowListener {
   }
 
  private:
-  static constexpr size_t kMost = 1 << 20;
+  static constexpr size_t kMax = 1 << 20;
 
   std::string notifier_;
-  std::vector<uint32_t> numbers_;  // at most kMost: what more flows have left behind stays
+  std::vector<uint32_t> numbers_;  // at most kMax: what more flows have left behind stays
   size_t next_ = 0;                // of them
   std::atomic<size_t> count_{0};
   std::atomic_flag busy_;

@@ -36,7 +36,7 @@ constexpr NamedField kFields[] = {
     {kTcp, "urp", 144, 16},  {kIcmp, "type", 0, 8},     {kIcmp, "code", 8, 8},       {kIcmp, "sum", 16, 16},
     {kIcmp, "csum", 16, 16},
 };
-constexpr uint32_t kMostBits = 65535 * 8;  // of a packet
+constexpr uint32_t kMaxBits = 65535 * 8;  // of a packet
 
 /** A mistake in the text of a field. */
 struct Problem {
@@ -159,7 +159,7 @@ void take_part(Rest& rest, IPField& field) {
   }
   if (!rest.take(bytes ? ']' : '}')) throw Problem{std::string("expected ") + (bytes ? "']'" : "'}'") + rest.at()};
   if (many == 0) throw Problem{"it has no bits"};
-  const uint64_t room = field.length == 0 ? kMostBits : field.length;
+  const uint64_t room = field.length == 0 ? kMaxBits : field.length;
   if (from * unit >= room || many * unit > room - from * unit)
     throw Problem{field.length == 0 ? "no packet is so long"
                                     : "the field has " + std::to_string(field.length) + " bits"};

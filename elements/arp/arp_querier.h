@@ -17,7 +17,7 @@ struct ArpProtocol {
   };
   static constexpr const char* kName = "ARP";
   static constexpr uint16_t kEtherType = 0x0800;
-  static constexpr uint32_t kLeastBytes = 0, kQueryBytes = 60;
+  static constexpr uint32_t kMinBytes = 0, kQueryBytes = 60;
   static constexpr bool kOnlyAsked = false;
 
   Address next_hop(uint32_t dst, const Packet*) const { return {{dst}}; }

@@ -21,7 +21,7 @@ namespace heddle {
  *      struct Answer { Address address; click::EthernetAddress ethernet; bool overrides; };
  *      static constexpr const char* kName;
  *      static constexpr uint16_t kEtherType;      of packets on input 0
- *      static constexpr uint32_t kLeastBytes;     that those have
+ *      static constexpr uint32_t kMinBytes;     that those have
  *      static constexpr uint32_t kQueryBytes;     of the frame that asks
  *      static constexpr bool kOnlyAsked;          answers count only for addresses that are known or asked for
  *      Address next_hop(uint32_t dst, const Packet*) const;                    `dst`: the annotation
@@ -107,7 +107,7 @@ class NeighbourQuerier : public Emitter {
     uint64_t timestamp_ns = 0;
   };
   static constexpr uint32_t kAskedWays = 8, kAskedGroups = 128, kHeaderBytes = 14;
-  static constexpr uint32_t kAsks = 2048, kMostAsksOfUnknown = kAskedGroups * kAskedWays;
+  static constexpr uint32_t kAsks = 2048, kMaxAsksOfUnknown = kAskedGroups * kAskedWays;
   static constexpr uint32_t kPatienceMs = 3000, kAgainMs = 1000, kAtMostEveryMs = 100;
 
   uint32_t now_ms(int thread) { return static_cast<uint32_t>(clocks_[static_cast<size_t>(thread)].clock.now_ms()); }

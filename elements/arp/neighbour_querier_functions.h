@@ -159,7 +159,7 @@ void NeighbourQuerier<Protocol>::run_cpu(Batch& batch) {
       batch.drop(i, reply ? kLearnt : kNotReply);
       continue;
     }
-    const Address hop = length(packet) < Protocol::kLeastBytes ? Address{} : protocol_.next_hop(dst[i], packet);
+    const Address hop = length(packet) < Protocol::kMinBytes ? Address{} : protocol_.next_hop(dst[i], packet);
     if (!hop) {
       batch.drop(i, kNoAddress);
     } else if (packet->data_off < kHeaderBytes) {
@@ -200,7 +200,7 @@ void NeighbourQuerier<Protocol>::forget(Asked& entry) {
 
 template <class Protocol>
 void NeighbourQuerier<Protocol>::ask(Asked& entry, uint32_t now, uint64_t timestamp_ns) {
-  if (now - entry.asked_ms >= kAtMostEveryMs && ask({entry.address, false, timestamp_ns}, kMostAsksOfUnknown))
+  if (now - entry.asked_ms >= kAtMostEveryMs && ask({entry.address, false, timestamp_ns}, kMaxAsksOfUnknown))
     entry.asked_ms = now;
 }
 

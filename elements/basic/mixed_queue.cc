@@ -8,7 +8,7 @@
 namespace heddle {
 namespace {
 
-constexpr unsigned kMost = 1u << 20;
+constexpr unsigned kMax = 1u << 20;
 
 /** Holds a flag as a lock, for a few loads and stores a packet. */
 class Held {
@@ -28,7 +28,7 @@ class Held {
 
 void MixedQueue::configure(click::Arguments& arguments) {
   unsigned capacity = capacity_;
-  arguments.optional("CAPACITY", capacity, 1u, kMost);
+  arguments.optional("CAPACITY", capacity, 1u, kMax);
   capacity_ = capacity;
 }
 
@@ -151,7 +151,7 @@ void MixedQueue::handlers(Handlers& list) {
   list.read("length", [this] { return std::to_string(stored()); })
       .read("highwater_length", [this] { return std::to_string(highwater_.load()); })
       .read("capacity", [this] { return std::to_string(capacity_); })
-      .write("capacity", [this](const std::string& text) { set_capacity(click::value_of<uint32_t>(text, 1u, kMost)); })
+      .write("capacity", [this](const std::string& text) { set_capacity(click::value_of<uint32_t>(text, 1u, kMax)); })
       .read("drops", [this] { return std::to_string(drops_.load()); })
       .write("reset_counts", [this](const std::string&) { drops_ = 0, highwater_ = stored(); })
       .write("reset", [this](const std::string&) { drops_.fetch_add(free_all()); });

@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-constexpr uint64_t kMostTimes = uint64_t{1} << 28;
+constexpr uint64_t kMaxTimes = uint64_t{1} << 28;
 
 uint64_t now_ns() { return static_cast<uint64_t>(RouterClock::now().time_since_epoch().count()); }
 
@@ -86,7 +86,7 @@ void NumberPacket::handlers(Handlers& list) {
 }
 
 void RecordTimestamp::configure(click::Arguments& arguments) {
-  arguments.optional("N", size_, uint64_t{1}, kMostTimes);
+  arguments.optional("N", size_, uint64_t{1}, kMaxTimes);
   place_.configure(arguments);
 }
 
@@ -114,7 +114,7 @@ std::vector<std::pair<std::string, uint64_t>> RecordTimestamp::statistics() cons
 }
 
 void TimestampDiff::configure(click::Arguments& arguments) {
-  arguments.required("RECORDER", recorder_name_).keyword("N", size_, uint64_t{1}, kMostTimes);
+  arguments.required("RECORDER", recorder_name_).keyword("N", size_, uint64_t{1}, kMaxTimes);
   place_.configure(arguments);
 }
 

@@ -45,8 +45,8 @@ void StrideSched::configure(click::Arguments& arguments) {
   order_.reserve(static_cast<size_t>(std::max(inputs, 1)));
   for (size_t i = 0; i < given.size(); ++i) {
     uint32_t tickets = 0;
-    if (!click::parse(given[i].text, tickets, 0u, kMostTickets))
-      arguments.error(given[i], click::expectation(tickets, 0u, kMostTickets));
+    if (!click::parse(given[i].text, tickets, 0u, kMaxTickets))
+      arguments.error(given[i], click::expectation(tickets, 0u, kMaxTickets));
     else if (i < static_cast<size_t>(inputs))
       shares_[i].tickets = tickets, shares_[i].pass = kStride / std::max(tickets, 1u);
   }
@@ -91,7 +91,7 @@ void StrideSched::handlers(Handlers& list) {
     auto& tickets = shares_[static_cast<size_t>(i)].tickets;
     list.read(handler, [&tickets] { return std::to_string(tickets.load()); })
         .write(handler,
-               [&tickets](const std::string& text) { tickets = click::value_of<uint32_t>(text, 0u, kMostTickets); });
+               [&tickets](const std::string& text) { tickets = click::value_of<uint32_t>(text, 0u, kMaxTickets); });
   }
 }
 

@@ -118,7 +118,7 @@ class StrideSched : public PullScheduler {
     std::atomic<uint32_t> tickets{0};
     uint64_t pass = 0, turn = 0;  // when it is due; when it was put there
   };
-  static constexpr uint32_t kMostTickets = INT32_MAX;
+  static constexpr uint32_t kMaxTickets = INT32_MAX;
   static constexpr uint64_t kStride = uint64_t{1} << 32, kLatest = uint64_t{1} << 62;
   /** Passes count from now on. */
   void rebase();

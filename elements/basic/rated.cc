@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr double kMostPackets = 1e9;
+constexpr double kMaxPackets = 1e9;
 constexpr uint32_t kUsualBytes = 1500;
 constexpr double kOne = 1 - 1e-6;  // a token, but for rounding
 
@@ -21,7 +21,7 @@ void Allowance::configure(click::Arguments& arguments, bool of_bytes) {
     rate_ = static_cast<double>(bandwidth.bytes_per_second);
   } else {
     double rate = 0;
-    arguments.required("RATE", rate, 0.0, kMostPackets);
+    arguments.required("RATE", rate, 0.0, kMaxPackets);
     rate_ = rate;
   }
   click::Duration burst;
@@ -43,7 +43,7 @@ double Allowance::most(double rate) const {
 void Allowance::handlers(Handlers& list) {
   list.read("rate", [this] { return format("%.15g", rate()); }).write("rate", [this](const std::string& text) {
     rate_ = of_bytes_ ? static_cast<double>(click::value_of<click::Bandwidth>(text).bytes_per_second)
-                      : click::value_of<double>(text, 0.0, kMostPackets);
+                      : click::value_of<double>(text, 0.0, kMaxPackets);
   });
 }
 
@@ -109,10 +109,10 @@ void Meter::read_rates(click::Arguments& arguments, bool of_bytes) {
   for (const auto& argument : arguments.rest()) {
     double rate = 0;
     click::Bandwidth bandwidth;
-    if (of_bytes ? click::parse(argument.text, bandwidth) : click::parse(argument.text, rate, 0.0, kMostPackets))
+    if (of_bytes ? click::parse(argument.text, bandwidth) : click::parse(argument.text, rate, 0.0, kMaxPackets))
       rates_.push_back(of_bytes ? static_cast<double>(bandwidth.bytes_per_second) : rate);
     else
-      arguments.error(argument, of_bytes ? click::expectation(bandwidth) : click::expectation(rate, 0.0, kMostPackets));
+      arguments.error(argument, of_bytes ? click::expectation(bandwidth) : click::expectation(rate, 0.0, kMaxPackets));
   }
   if (rates_.empty()) arguments.error("expected a rate");
   if (!std::is_sorted(rates_.begin(), rates_.end())) arguments.error("rates do not rise");

@@ -24,7 +24,7 @@ class Bursts : public Base {
   void handlers(Handlers& list) override {
     Base::handlers(list);
     list.read("burst", [this] { return std::to_string(burst_.load()); })
-        .write("burst", [this](const std::string& value) { burst_ = click::value_of<int>(value, 1, kMostAtOnce); });
+        .write("burst", [this](const std::string& value) { burst_ = click::value_of<int>(value, 1, kMaxAtOnce); });
     // As in Click: false while it waits for room, and when it has made all there are to be.
     if (const Handler* const task = list.find("scheduled"); task != nullptr)
       list.read("scheduled", [this, scheduled = task->read] {
@@ -33,7 +33,7 @@ class Bursts : public Base {
   }
 
  protected:
-  static constexpr int kMostAtOnce = 1 << 20;
+  static constexpr int kMaxAtOnce = 1 << 20;
 
   /** Appends up to `n` packets. */
   virtual void make(Batch& batch, int n) = 0;

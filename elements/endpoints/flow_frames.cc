@@ -13,7 +13,7 @@
 namespace heddle {
 namespace {
 
-constexpr double kMostFrames = 1e9;  // a second
+constexpr double kMaxFrames = 1e9;  // a second
 
 void put16(uint8_t* at, uint32_t value) {
   at[0] = static_cast<uint8_t>(value >> 8), at[1] = static_cast<uint8_t>(value);
@@ -30,7 +30,7 @@ void FlowFrames::configure_frames(click::Arguments& arguments, Ports* ports) {
   const bool is_ip6 = kind_ == Kind::udp6;
   click::Port sport{.protocol = kind_ == Kind::tcp ? click::Port::kTcp : click::Port::kUdp}, dport = sport;
   frame_bytes_ = std::max(60u, header_bytes());
-  arguments.required("RATE", rate, 0.0, kMostFrames).required("LIMIT", limit);
+  arguments.required("RATE", rate, 0.0, kMaxFrames).required("LIMIT", limit);
   arguments.required("LENGTH", frame_bytes_, frame_bytes_, 9216u).required("SRCETH", source);
   is_ip6 ? arguments.required("SRCIP6", from6) : arguments.required("SRCIP", from);
   if (ports != nullptr) arguments.required("SPORT", sport);
@@ -114,7 +114,7 @@ void FlowFrames::handlers(Handlers& list) {
   Generator::handlers(list);
   list.read("rate", [this] { return format("%.15g", bucket_.rate_per_s()); })
       .write("rate",
-             [this](const std::string& value) { bucket_.set_rate(click::value_of<double>(value, 0.0, kMostFrames)); })
+             [this](const std::string& value) { bucket_.set_rate(click::value_of<double>(value, 0.0, kMaxFrames)); })
       .read("length", [this] { return std::to_string(frame_bytes_); });
 }
 

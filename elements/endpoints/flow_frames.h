@@ -19,8 +19,8 @@ class FlowFrames : public Generator {
   enum class Kind : uint8_t { udp, udp6, tcp };
   explicit FlowFrames(Kind kind) : kind_(kind) {}
 
-  static constexpr size_t kMostHeaderBytes = 14 + 40 + 8;
-  using Headers = std::array<uint8_t, kMostHeaderBytes>;
+  static constexpr size_t kMaxHeaderBytes = 14 + 40 + 8;
+  using Headers = std::array<uint8_t, kMaxHeaderBytes>;
   struct Ports {
     uint16_t source = 0, destination = 0;
   };

@@ -10,8 +10,8 @@ namespace {
 
 // What the 82599 has (datasheet, RDLEN and SRRCTL.BSIZEPACKET; descriptors: as many as the drivers of the kernel and of
 // DPDK allow).
-constexpr int kMostNicDescriptors = 4096, kMostNicQueues = 8;
-constexpr uint32_t kNicBufferUnit = 1024, kMostNicBuffer = 16 * kNicBufferUnit;
+constexpr int kMaxNicDescriptors = 4096, kMaxNicQueues = 8;
+constexpr uint32_t kNicBufferUnit = 1024, kMaxNicBuffer = 16 * kNicBufferUnit;
 
 }  // namespace
 
@@ -27,17 +27,17 @@ void GPUPort::configure(click::Arguments& arguments) {
                     {"slave", memif::Role::client},
                     {"master", memif::Role::server}});
   arguments.keyword("ID", interface.id).keyword("QUEUES", interface.queues, 1, 64);
-  arguments.keyword("NDESC", descriptors, 32, 1 << memif::kMostLog2Size);
+  arguments.keyword("NDESC", descriptors, 32, 1 << memif::kMaxLog2Size);
   arguments.keyword("BUFFER", config.buffer_bytes, 64, 65535).keyword("SECRET", interface.secret);
-  arguments.keyword("WARP_BATCH", config.warp_batch, 0, kMostWarpBatch);
+  arguments.keyword("WARP_BATCH", config.warp_batch, 0, kMaxWarpBatch);
   arguments.choice("KERNELS", config.split, {{"fused", false}, {"split", true}});
-  if (config.split && config.warp_batch > kMostSplitWarpBatch)
-    arguments.error("WARP_BATCH", format("at most %d with KERNELS split", kMostSplitWarpBatch));
-  if (config.warp_batch % 32 != 0) arguments.error("WARP_BATCH", format("a multiple of 32, up to %d", kMostWarpBatch));
+  if (config.split && config.warp_batch > kMaxSplitWarpBatch)
+    arguments.error("WARP_BATCH", format("at most %d with KERNELS split", kMaxSplitWarpBatch));
+  if (config.warp_batch % 32 != 0) arguments.error("WARP_BATCH", format("a multiple of 32, up to %d", kMaxWarpBatch));
   if (!std::has_single_bit(static_cast<unsigned>(descriptors))) arguments.error("NDESC", "a power of two");
   if (interface.secret.size() > 23) arguments.error("SECRET is not of 23 bytes at most");
-  if (config.memif.socket.size() > memif::kMostPathBytes)
-    arguments.error("SOCKET", format("a path of at most %zu bytes", memif::kMostPathBytes));
+  if (config.memif.socket.size() > memif::kMaxPathBytes)
+    arguments.error("SOCKET", format("a path of at most %zu bytes", memif::kMaxPathBytes));
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
   const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
   const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||
@@ -55,11 +55,11 @@ void GPUPort::configure(click::Arguments& arguments) {
 
 void GPUPort::configure_soft_nic(click::Arguments& arguments, const std::string& device, Config& config) {
   const memif::Interface& interface = config.memif.interface;
-  if (interface.queues > kMostNicQueues) arguments.error("QUEUES", format("at most %d with SOFTNIC", kMostNicQueues));
-  if (1 << interface.log2_size > kMostNicDescriptors)
-    arguments.error("NDESC", format("at most %d with SOFTNIC", kMostNicDescriptors));
-  if (config.buffer_bytes % kNicBufferUnit != 0 || config.buffer_bytes > kMostNicBuffer)
-    arguments.error("BUFFER", format("a multiple of %u up to %u, as SOFTNIC wants", kNicBufferUnit, kMostNicBuffer));
+  if (interface.queues > kMaxNicQueues) arguments.error("QUEUES", format("at most %d with SOFTNIC", kMaxNicQueues));
+  if (1 << interface.log2_size > kMaxNicDescriptors)
+    arguments.error("NDESC", format("at most %d with SOFTNIC", kMaxNicDescriptors));
+  if (config.buffer_bytes % kNicBufferUnit != 0 || config.buffer_bytes > kMaxNicBuffer)
+    arguments.error("BUFFER", format("a multiple of %u up to %u, as SOFTNIC wants", kNicBufferUnit, kMaxNicBuffer));
   dpdk::Port& port = *(config.soft_nic = dpdk::request_port(device));
   const auto queues = static_cast<unsigned>(interface.queues);
   port.rx_queues = interface.queues;

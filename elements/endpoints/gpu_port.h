@@ -14,7 +14,7 @@ namespace heddle {
  *  them. */
 class GPUPort : public Element {
  public:
-  static constexpr int kMostWarpBatch = 10240, kMostSplitWarpBatch = 448;
+  static constexpr int kMaxWarpBatch = 10240, kMaxSplitWarpBatch = 448;
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif

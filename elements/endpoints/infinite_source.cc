@@ -9,7 +9,7 @@ void InfiniteSource::configure(click::Arguments& arguments) {
   int64_t limit = limit_, bytes = -1;
   int burst = burst_;
   bool active = active_;
-  arguments.optional("DATA", data).optional("LIMIT", limit).optional("BURST", burst, 1, kMostAtOnce);
+  arguments.optional("DATA", data).optional("LIMIT", limit).optional("BURST", burst, 1, kMaxAtOnce);
   arguments.optional("ACTIVE", active).keyword("TIMESTAMP", stamp_);
   arguments.keyword("DATASIZE", bytes, -1, int64_t{kMaxPacketBytes});
   arguments.keyword("LENGTH", bytes, -1, int64_t{kMaxPacketBytes});

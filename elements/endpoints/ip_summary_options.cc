@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint8_t kEnd = 0, kNop = 1;                                        // of both
 constexpr uint8_t kMss = 2, kScale = 3, kSackOk = 4, kSack = 5, kTimes = 8;  // TCP's
-constexpr size_t kMost = 40;
+constexpr size_t kMax = 40;
 
 struct Route {
   uint8_t type;
@@ -100,8 +100,8 @@ bool parse_options(std::string_view text, std::string& bytes, const Take& take_o
       add(bytes, 1, kNop);
     else if (!take_one(text, bytes) && (text.size() != left || !take_other(text, bytes)))
       return false;
-  } while (bytes.size() <= kMost && (take(text, ",") || take(text, ";")));
-  return text.empty() && bytes.size() <= kMost;
+  } while (bytes.size() <= kMax && (take(text, ",") || take(text, ";")));
+  return text.empty() && bytes.size() <= kMax;
 }
 
 /** The addresses of a route, "^" where its pointer stands; of rr those that are recorded, and "+" with the room
@@ -129,13 +129,13 @@ bool take_route(std::string_view& text, const Route& route, std::string& bytes) 
     if (text.starts_with('}')) continue;
     const size_t end = std::min(text.find_first_of(",:^}"), text.size());
     click::Ipv4Address address;
-    if (!click::parse(text.substr(0, end), address) || addresses.size() >= kMost) return false;
+    if (!click::parse(text.substr(0, end), address) || addresses.size() >= kMax) return false;
     add(addresses, 4, address.value);
     text.remove_prefix(end);
     if (!take(text, ",") && !take(text, ":") && !text.starts_with('^') && !text.starts_with('}')) return false;
   }
   uint32_t room = 0;
-  if (take(text, "+") && !take_number(text, room, kMost / 4)) return false;
+  if (take(text, "+") && !take_number(text, room, kMax / 4)) return false;
   // Without "^", what there is room for comes next, of a source route without room its first address.
   if (pointer == std::string::npos) pointer = route.type == kRecord || room > 0 ? addresses.size() : 0;
   add(bytes, 1, route.type), add(bytes, 1, static_cast<uint32_t>(3 + addresses.size() + 4 * room));
@@ -212,12 +212,12 @@ bool take_stamps(std::string_view& text, std::string& bytes) {
     if (take(text, "^")) pointer = stamps.size();
     if (text.starts_with('}')) continue;
     bool stamped = false;
-    if (stamps.size() >= kMost || !take_stamp(text, addresses, stamps, stamped)) return false;
+    if (stamps.size() >= kMax || !take_stamp(text, addresses, stamps, stamped)) return false;
     if (stamped) recorded = stamps.size();
     if (!take(text, ",") && !text.starts_with('^') && !text.starts_with('}')) return false;
   }
   uint32_t room = 0, missed = 0;
-  if (!text.starts_with("++") && take(text, "+") && !take_number(text, room, kMost / 4)) return false;
+  if (!text.starts_with("++") && take(text, "+") && !take_number(text, room, kMax / 4)) return false;
   if (take(text, "++") && !take_number(text, missed, 15)) return false;
   if (pointer == std::string::npos) pointer = flag == kAtAddresses ? recorded : stamps.size();
   stamps.append(size_t{addresses ? 8u : 4u} * room, '\0');

@@ -12,7 +12,7 @@ void RandomSource::configure(click::Arguments& arguments) {
   int burst = burst_;
   bool active = active_;
   arguments.required("LENGTH", bytes, 0u, kMaxPacketBytes).optional("LIMIT", limit);
-  arguments.optional("BURST", burst, 1, kMostAtOnce).optional("ACTIVE", active);
+  arguments.optional("BURST", burst, 1, kMaxAtOnce).optional("ACTIVE", active);
   configure_end(arguments);
   bytes_ = bytes, limit_ = limit, burst_ = burst, active_ = active;
 }

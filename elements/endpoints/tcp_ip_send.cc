@@ -31,9 +31,9 @@ void TCPIPSend::send(const std::string& text) {
   store_u16(tcp + 14, htons(32120));
   store_u16(tcp + 16, htons(static_cast<uint16_t>(transport_checksum(ip, tcp, 20, 20))));
   const uint64_t number = asked_.load(std::memory_order_relaxed);
-  if (number - sent_.load(std::memory_order_acquire) == kMostWaiting)
-    throw Error(format("%u packets wait to leave already", kMostWaiting));
-  waiting_[number % kMostWaiting] = headers;
+  if (number - sent_.load(std::memory_order_acquire) == kMaxWaiting)
+    throw Error(format("%u packets wait to leave already", kMaxWaiting));
+  waiting_[number % kMaxWaiting] = headers;
   asked_.store(number + 1, std::memory_order_release);
 }
 
@@ -49,7 +49,7 @@ void TCPIPSend::receive(Batch& batch) {
     Packet* packet = batch.packet(i);
     packet->data_len = kBytes, packet->pkt_len = kBytes;
     set_capture_info(packet, {now_ns, 0});
-    const Headers& headers = waiting_[number % kMostWaiting];
+    const Headers& headers = waiting_[number % kMaxWaiting];
     std::ranges::copy(headers, data(packet));
     batch.column(Column::dst)[i] = load_u32(headers.data() + 16);
     batch.column(Column::l3)[i] = packet->data_off;

@@ -32,13 +32,13 @@ class TCPIPSend : public Source {
   void handlers(Handlers& list) override;
 
  private:
-  static constexpr uint32_t kBytes = 40, kMostWaiting = 1024;
+  static constexpr uint32_t kBytes = 40, kMaxWaiting = 1024;
   using Headers = std::array<uint8_t, kBytes>;
   void send(const std::string& text);
 
   PacketPool* packets_ = nullptr;
-  std::array<Headers, kMostWaiting> waiting_;  // a ring: packet n at n modulo the size
-  std::atomic<uint64_t> asked_{0}, sent_{0};   // by handlers, one at a time, and by the packet thread
+  std::array<Headers, kMaxWaiting> waiting_;  // a ring: packet n at n modulo the size
+  std::atomic<uint64_t> asked_{0}, sent_{0};  // by handlers, one at a time, and by the packet thread
 };
 
 }  // namespace heddle

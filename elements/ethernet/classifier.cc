@@ -11,7 +11,7 @@
 namespace heddle {
 namespace {
 
-constexpr size_t kMostBytes = 16384;
+constexpr size_t kMaxBytes = 16384;
 
 int digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -46,7 +46,7 @@ bool Classifier::parse_clause(std::string_view text, Clause& clause) {
   if (slash == std::string_view::npos) return false;
   const auto [end, error] = std::from_chars(text.data(), text.data() + slash, clause.offset);
   if (error != std::errc() || end != text.data() + slash || clause.offset < 0 ||
-      clause.offset > static_cast<int>(kMostBytes))
+      clause.offset > static_cast<int>(kMaxBytes))
     return false;
   text.remove_prefix(slash + 1);
   const size_t percent = text.find('%');
@@ -57,7 +57,7 @@ bool Classifier::parse_clause(std::string_view text, Clause& clause) {
     for (size_t i = 0; i < bits.size(); ++i) clause.mask[i] &= bits[i] & all[i];
   }
   for (size_t i = 0; i < clause.value.size(); ++i) clause.value[i] &= clause.mask[i];
-  return static_cast<size_t>(clause.offset) + clause.value.size() <= 2 * kMostBytes - sizeof(uint32_t);
+  return static_cast<size_t>(clause.offset) + clause.value.size() <= 2 * kMaxBytes - sizeof(uint32_t);
 }
 
 void Classifier::configure(click::Arguments& arguments) {
@@ -142,7 +142,7 @@ uint16_t Classifier::compare(const uint8_t* frame, uint32_t length) const {
 }
 
 void Classifier::run_cpu(Batch& batch) {
-  constexpr int kAtOnce = ip_filter::Program::kMostAgreeing;
+  constexpr int kAtOnce = ip_filter::Program::kMaxAgreeing;
   for (int first = 0; first < batch.size(); first += kAtOnce)
     classify(batch, first, std::min(first + kAtOnce, batch.size()));
 }

@@ -49,7 +49,7 @@ class Classifier : public Element, public HasArgumentHandlers {
   static bool parse_clause(std::string_view text, Clause& clause);
   void compile();
   uint16_t compare(const uint8_t* frame, uint32_t length) const;
-  /** Classifies packets [first, end), at most Program::kMostAgreeing. */
+  /** Classifies packets [first, end), at most Program::kMaxAgreeing. */
   void classify(Batch& batch, int first, int end);
 
   std::vector<Pattern> patterns_;

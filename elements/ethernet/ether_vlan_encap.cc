@@ -12,7 +12,7 @@ namespace heddle {
 namespace {
 
 constexpr int kPlainBytes = 14, kTaggedBytes = 18;
-constexpr uint16_t kMostVlan = 4094, kTagType = 0x8100;
+constexpr uint16_t kMaxVlan = 4094, kTagType = 0x8100;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ void EtherVLANEncap::configure(click::Arguments& arguments) {
   arguments.required("ETHERTYPE", ethertype).required("SRC", src).required("DST", dst).required("VLAN", vlan_text);
   arguments.optional("VLAN_PCP", priority, 0, 7).keyword("NATIVE_VLAN", native_, -1, 4095);
   from_annotation_ = vlan_text == "ANNO";
-  if (!from_annotation_ && !vlan_text.empty() && !click::parse(vlan_text, vlan, 0, kMostVlan))
+  if (!from_annotation_ && !vlan_text.empty() && !click::parse(vlan_text, vlan, 0, kMaxVlan))
     arguments.error("VLAN", "an integer from 0 to 4094 or ANNO");
   if (!from_annotation_) native_ = -1;
   ethertype_ = ethertype, vlan_ = vlan, priority_ = priority;
@@ -83,7 +83,7 @@ void EtherVLANEncap::handlers(Handlers& list) {
   address("src", src_), address("dst", dst_);
   list.read("ethertype", [this] { return std::to_string(ethertype_.load()); })
       .write("ethertype", [this](const std::string& text) { ethertype_ = click::value_of<uint16_t>(text); });
-  of_tag("vlan", vlan_, kMostVlan), of_tag("vlan_pcp", priority_, 7);
+  of_tag("vlan", vlan_, kMaxVlan), of_tag("vlan_pcp", priority_, 7);
 }
 
 HEDDLE_ELEMENT(EtherVLANEncap);

@@ -14,7 +14,7 @@
 namespace heddle {
 namespace {
 
-constexpr uint32_t kIcmp6Bytes = 8, kLeastMtu6 = 1280;
+constexpr uint32_t kIcmp6Bytes = 8, kMinMtu6 = 1280;
 
 constexpr IcmpName kIcmp6Types[] = {{kIcmp6Unreachable, 0, "unreachable"},
                                     {kIcmp6TooBig, 0, "packettoobig"},
@@ -71,13 +71,13 @@ void ICMP6Error::configure(click::Arguments& arguments) {
   uint32_t rate = 100, burst = 10;
   arguments.required("SRC", source).required("TYPE", type).optional("CODE", code).optional("BADADDRS", bad_);
   arguments.keyword("MTU", mtu_, kIp6HeaderBytes + kIcmp6Bytes + kIp6HeaderBytes, 65535u);
-  arguments.keyword("PMTU", path_mtu_, kLeastMtu6, 65535u).keyword("POINTER", pointer_, 0u, 65535u);
+  arguments.keyword("PMTU", path_mtu_, kMinMtu6, 65535u).keyword("POINTER", pointer_, 0u, 65535u);
   arguments.keyword("RATE", rate, 0u, 1'000'000'000u).keyword("BURST", burst, 1u, 1u << 20);
   arguments.keyword("CAPACITY", capacity_, 1u, 1u << 20);
   source_ = source.address, type_ = type.value;
   interval_ns_ = rate == 0 ? 0 : 1'000'000'000 / rate;
   burst_ns_ = interval_ns_ * (burst - 1);
-  if (type_ == kIcmp6TooBig && path_mtu_ == 0) path_mtu_ = kLeastMtu6;
+  if (type_ == kIcmp6TooBig && path_mtu_ == 0) path_mtu_ = kMinMtu6;
   if (code.empty()) return;
   code_ = icmp_code(kIcmp6Codes, type_, code);
   if (code_ < 0)

@@ -12,7 +12,7 @@
 namespace heddle {
 namespace {
 
-constexpr uint32_t kIpBytes = 20, kIcmpBytes = 8, kMostOptionBytes = 40, kLeastMtu = 68;
+constexpr uint32_t kIpBytes = 20, kIcmpBytes = 8, kMaxOptionBytes = 40, kMinMtu = 68;
 constexpr uint8_t kLooseRoute = 131, kStrictRoute = 137, kNoOperation = 1;
 
 /** A packet's source route: where the option stands in the header, and how many addresses it has recorded. */
@@ -47,7 +47,7 @@ void ICMPError::configure(click::Arguments& arguments) {
   std::string code;
   std::vector<click::Ipv4Address> bad;
   arguments.required("SRC", source).required("TYPE", type).optional("CODE", code).optional("BADADDRS", bad);
-  arguments.keyword("MTU", mtu_, kLeastMtu, 65535u).keyword("PMTU", path_mtu_, 0u, 65535u);
+  arguments.keyword("MTU", mtu_, kMinMtu, 65535u).keyword("PMTU", path_mtu_, 0u, 65535u);
   arguments.keyword("SET_FIX_ANNO", set_fix_).keyword("CAPACITY", capacity_, 1u, 1u << 20);
   source_ = htonl(source.value), type_ = type.value;
   for (const auto& address : bad) bad_.push_back(htonl(address.value));
@@ -91,9 +91,9 @@ int ICMPError::turn(Batch& batch, int i) {
   const bool about_route =
       type_ == kParameterProblem && code_ == 0 && route.option != nullptr &&
       batch.column(Column::icmp_param)[i] - static_cast<uint32_t>(route.option - ip.at) < route.bytes;
-  std::array<uint32_t, kMostOptionBytes / 4> back;  // the route to the sender, as it lies in the packet
+  std::array<uint32_t, kMaxOptionBytes / 4> back;  // the route to the sender, as it lies in the packet
   uint32_t to = ip.source(), back_bytes = 0;
-  if (route.recorded > 0 && !about_route && 4 + 4 * route.recorded <= mtu_ - kLeastMtu) {
+  if (route.recorded > 0 && !about_route && 4 + 4 * route.recorded <= mtu_ - kMinMtu) {
     back_bytes = 4 + 4 * route.recorded;
     uint32_t* hop = back.data();
     *hop++ = htonl(uint32_t{kNoOperation} << 24 | uint32_t{route.option[0]} << 16 | (back_bytes - 1) << 8 | 4);

@@ -55,8 +55,8 @@ void AggregateIPFlows::start(const Environment& environment) {
     const auto threads = static_cast<uint32_t>(environment.threads);
     pack_ = ColumnPack(carries);
     most_held_ = environment.packets == nullptr
-                     ? kMostHeld
-                     : std::min(kMostHeld, std::max(1u, environment.packets->capacity() / 8 / threads));
+                     ? kMaxHeld
+                     : std::min(kMaxHeld, std::max(1u, environment.packets->capacity() / 8 / threads));
     waiting_.resize(threads);
     for (Waiting& waiting : waiting_) {
       waiting.packets.resize(most_held_);

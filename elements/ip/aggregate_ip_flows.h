@@ -121,7 +121,7 @@ class AggregateIPFlows : public Emitter {
     bool stamped = false;  // since_ns is its time stamp
     uint16_t pair = 0;
   };
-  static constexpr uint32_t kMostHeld = 1024, kPairs = 4096;
+  static constexpr uint32_t kMaxHeld = 1024, kPairs = 4096;
   /** What waits of the packets that one thread brings. */
   struct alignas(kCacheLine) Waiting {
     std::vector<Held> packets;               // [most_held_], in places

@@ -68,12 +68,10 @@ bool read_gateway(const std::string& text, uint32_t& gateway) {
 
 }  // namespace
 
-ECMP::ECMP() : groups_(std::make_unique<std::atomic<const Group*>[]>(kMostGroups + 1)) {
-  retiring.push_back(&retired_);
-}
+ECMP::ECMP() : groups_(std::make_unique<std::atomic<const Group*>[]>(kMaxGroups + 1)) { retiring.push_back(&retired_); }
 
 ECMP::~ECMP() {
-  for (uint32_t number = 1; number <= kMostGroups; ++number) delete groups_[number].load();
+  for (uint32_t number = 1; number <= kMaxGroups; ++number) delete groups_[number].load();
 }
 
 void ECMP::put(uint32_t number, std::unique_ptr<const Group> group) {
@@ -86,8 +84,8 @@ void ECMP::put(uint32_t number, std::unique_ptr<const Group> group) {
 std::string ECMP::set(const std::string& text) {
   const auto words = click::split_words(text);
   uint32_t number = 0;
-  if (words.size() < 3 || words.size() % 2 == 0 || !click::parse(words[0], number, 1u, kMostGroups))
-    return format("expected GROUP GATEWAY OUT [GATEWAY OUT ...], GROUP from 1 to %u", kMostGroups);
+  if (words.size() < 3 || words.size() % 2 == 0 || !click::parse(words[0], number, 1u, kMaxGroups))
+    return format("expected GROUP GATEWAY OUT [GATEWAY OUT ...], GROUP from 1 to %u", kMaxGroups);
   auto group = std::make_unique<Group>();
   std::vector<uint64_t> shares;  // a hash of each hop
   std::map<std::string, uint64_t> given;
@@ -151,7 +149,7 @@ void ECMP::run_cpu(Batch& batch) {
       continue;
     }
     const uint32_t number = is_ip6 ? group_of(ip6_gateways::address_of(dst[i])) : group_of(dst[i]);
-    const Group* group = number > kMostGroups ? nullptr : groups_[number].load(std::memory_order_acquire);
+    const Group* group = number > kMaxGroups ? nullptr : groups_[number].load(std::memory_order_acquire);
     if (group == nullptr) {
       batch.drop(i, kNoGroup);
       continue;
@@ -171,12 +169,12 @@ void ECMP::handlers(Handlers& list) {
       .write("remove",
              [this](const std::string& text) {
                const auto number = click::value_of<uint32_t>(text);
-               if (number > kMostGroups || groups_[number] == nullptr) throw Error("there is no group " + text);
+               if (number > kMaxGroups || groups_[number] == nullptr) throw Error("there is no group " + text);
                put(number, nullptr);
              })
       .read("groups", [this] {
         std::string text;
-        for (uint32_t number = 1; number <= kMostGroups; ++number)
+        for (uint32_t number = 1; number <= kMaxGroups; ++number)
           if (const Group* group = groups_[number]) text += std::to_string(number) + group->text + "\n";
         return text;
       });

@@ -39,7 +39,7 @@ namespace heddle {
  */
 class ECMP : public Element {
  public:
-  static constexpr uint32_t kMostGroups = 65535, kBuckets = 256;
+  static constexpr uint32_t kMaxGroups = 65535, kBuckets = 256;
 
   ECMP();
   ~ECMP() override;
@@ -76,7 +76,7 @@ class ECMP : public Element {
   std::string set(const std::string& text);
   void put(uint32_t number, std::unique_ptr<const Group> group);
 
-  std::unique_ptr<std::atomic<const Group*>[]> groups_;  // [kMostGroups + 1]
+  std::unique_ptr<std::atomic<const Group*>[]> groups_;  // [kMaxGroups + 1]
   Retired retired_;
   std::atomic<uint64_t> count_{0};
 };

@@ -26,16 +26,16 @@ void Fragmenter::start(const Environment& environment) {
   columns_ = ColumnPack(carries | columns(Column::l3));
   long_ = std::make_unique<Long[]>(static_cast<size_t>(threads_));
   for (int thread = 0; thread < threads_; ++thread) {
-    long_[static_cast<size_t>(thread)].packets = std::make_unique<Packet*[]>(kMostWaiting);
-    long_[static_cast<size_t>(thread)].columns = std::make_unique<std::byte[]>(kMostWaiting * columns_.bytes());
+    long_[static_cast<size_t>(thread)].packets = std::make_unique<Packet*[]>(kMaxWaiting);
+    long_[static_cast<size_t>(thread)].columns = std::make_unique<std::byte[]>(kMaxWaiting * columns_.bytes());
   }
 }
 
 void Fragmenter::keep(Batch& batch, int i) {
   Long& here = long_[static_cast<size_t>(batch.thread)];
   const uint32_t count = here.count.load(std::memory_order_relaxed);
-  if (count == kMostWaiting) return batch.drop(i, kFull);
-  const uint32_t at = (here.first + count) % kMostWaiting;
+  if (count == kMaxWaiting) return batch.drop(i, kFull);
+  const uint32_t at = (here.first + count) % kMaxWaiting;
   here.packets[at] = batch.packet(i);
   columns_.save(batch, i, &here.columns[at * columns_.bytes()]);
   here.count.store(count + 1, std::memory_order_relaxed);
@@ -88,7 +88,7 @@ bool Fragmenter::append_fragment(Long& from, Batch& batch, uint32_t l3) {
 
 void Fragmenter::finish(Long& from) {
   if (from.packets[from.first] != nullptr) rte_pktmbuf_free(from.packets[from.first]);
-  from.first = (from.first + 1) % kMostWaiting;
+  from.first = (from.first + 1) % kMaxWaiting;
   from.done = 0;
   from.count.store(from.count.load(std::memory_order_relaxed) - 1, std::memory_order_relaxed);
 }

@@ -55,11 +55,11 @@ class Fragmenter : public Emitter {
   uint32_t unit_ = 8;  ///< what bytes of a payload are a multiple of, but for the last fragment
 
  private:
-  static constexpr uint32_t kMostWaiting = 1024;
+  static constexpr uint32_t kMaxWaiting = 1024;
   /** Packets of a thread that do not fit, until they are cut. */
   struct alignas(kCacheLine) Long {
-    std::unique_ptr<Packet*[]> packets;    // [kMostWaiting], a ring
-    std::unique_ptr<std::byte[]> columns;  // [kMostWaiting][columns_.bytes()]
+    std::unique_ptr<Packet*[]> packets;    // [kMaxWaiting], a ring
+    std::unique_ptr<std::byte[]> columns;  // [kMaxWaiting][columns_.bytes()]
     uint32_t first = 0;
     std::atomic<uint32_t> count{0};
     uint32_t done = 0;    // bytes of the first one's payload that have left

@@ -13,7 +13,7 @@ namespace {
 struct Known {
   std::mutex adding;
   std::map<Ip6, uint32_t> number;
-  std::unique_ptr<Ip6[]> address = std::make_unique<Ip6[]>(kMost + 1);  // by number
+  std::unique_ptr<Ip6[]> address = std::make_unique<Ip6[]>(kMax + 1);  // by number
   std::atomic<uint32_t> count{0};
 };
 
@@ -31,7 +31,7 @@ uint32_t number_of(const Ip6& address) {
   const auto found = all.number.find(address);
   if (found != all.number.end()) return found->second;
   const uint32_t number = all.count.load(std::memory_order_relaxed) + 1;
-  if (number > kMost) throw Error(format("there have been %u gateways of IPv6 routes, and no more are known", kMost));
+  if (number > kMax) throw Error(format("there have been %u gateways of IPv6 routes, and no more are known", kMax));
   all.address[number] = address;
   all.count.store(number, std::memory_order_release);
   return all.number[address] = number;

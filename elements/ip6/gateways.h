@@ -12,7 +12,7 @@ using Ip6 = std::array<uint8_t, 16>;
  *  from 1 on, the same in the whole program for as long as it runs. 0: no gateway. */
 namespace ip6_gateways {
 
-constexpr uint32_t kMost = 65535;
+constexpr uint32_t kMax = 65535;
 
 /** The number of `address`, a new one if it has none; 0 for ::. Throws Error if there are no more. Any thread. */
 uint32_t number_of(const Ip6& address);

@@ -17,7 +17,7 @@ struct NdProtocol {
   };
   static constexpr const char* kName = "ND";
   static constexpr uint16_t kEtherType = 0x86dd;
-  static constexpr uint32_t kLeastBytes = 40, kQueryBytes = 86;
+  static constexpr uint32_t kMinBytes = 40, kQueryBytes = 86;
   static constexpr bool kOnlyAsked = true;
 
   Address next_hop(uint32_t dst, const Packet* packet) const;

@@ -18,9 +18,9 @@ namespace heddle {
 namespace {
 
 constexpr size_t kLinesAtOnce = 4096;  // handlers of others have their turn in between
-constexpr uint32_t kMostGroups = 65535,
+constexpr uint32_t kMaxGroups = 65535,
                    kQuarantine = 256;  // groups of next hops; numbers that rest before they mean others
-constexpr int kMostShares = 64;
+constexpr int kMaxShares = 64;
 constexpr uint32_t kMainTable = 254, kLocalTable = 255;
 
 constexpr uint32_t kNexthopGroup = 1u << (RTNLGRP_NEXTHOP - 1);
@@ -230,7 +230,7 @@ KernelRoutes::Hop KernelRoutes::hop_of(const rtmsg&, const Attributes& attribute
     if (!usable || hop.output < 0) continue;
     hops.push_back(hop);
     const std::string gateway = hop.gateway == Address{} ? "-" : text_of(hop.gateway);
-    for (int share = std::min<int>(at->rtnh_hops + 1, kMostShares); share > 0; --share)
+    for (int share = std::min<int>(at->rtnh_hops + 1, kMaxShares); share > 0; --share)
       shares.push_back(gateway + " " + std::to_string(hop.output));
   }
   if (hops.empty()) return {};
@@ -247,7 +247,7 @@ uint32_t KernelRoutes::group_of(std::vector<std::string> hops) {
   const std::lock_guard lock(telling_);
   auto found = groups_.find(hops);
   if (found == groups_.end()) {
-    const bool again = free_groups_.size() > kQuarantine || most_groups_ == kMostGroups;
+    const bool again = free_groups_.size() > kQuarantine || most_groups_ == kMaxGroups;
     if (again && free_groups_.empty()) return 0;
     const uint32_t number = again ? free_groups_.front() : ++most_groups_;
     if (again) free_groups_.pop_front();

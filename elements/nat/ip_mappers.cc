@@ -7,7 +7,7 @@
 namespace heddle {
 namespace {
 
-constexpr int kMostOutputs = 256;  // which there are, the rewriter knows
+constexpr int kMaxOutputs = 256;  // which there are, the rewriter knows
 
 class ByTurns : public nat::MapperChoice {
  public:
@@ -53,7 +53,7 @@ class ByAddress : public nat::MapperChoice {
 void IPMapper::read_pattern(click::Arguments& arguments, const click::Argument& argument, const std::string& pattern,
                             const char* form) {
   std::string mistake;
-  specs_.push_back(nat::read_input_spec(arguments.names(), "pattern " + pattern, kMostOutputs, mistake));
+  specs_.push_back(nat::read_input_spec(arguments.names(), "pattern " + pattern, kMaxOutputs, mistake));
   if (!mistake.empty()) arguments.error(argument, std::string(form) + " (" + mistake + ")");
 }
 

@@ -12,10 +12,10 @@
 namespace heddle {
 namespace {
 
-constexpr int kAtOnce = 64;            // look-ups under way
-constexpr uint32_t kMostTries = 4096;  // ways to rewrite a flow that are tried
-constexpr uint32_t kMostInputs = 255;  // that mappings know apart
-constexpr uint32_t kMostMappings = 1u << 27;
+constexpr int kAtOnce = 64;           // look-ups under way
+constexpr uint32_t kMaxTries = 4096;  // ways to rewrite a flow that are tried
+constexpr uint32_t kMaxInputs = 255;  // that mappings know apart
+constexpr uint32_t kMaxMappings = 1u << 27;
 
 std::string text_of(const nat::FlowKey& key) {
   return format("(%s, %u, %s, %u)", to_text(click::Ipv4Address{ntohl(key.source)}).c_str(), ntohs(key.source_port),
@@ -47,12 +47,12 @@ struct Capacity {
   std::string rewriter;  // "": none
 };
 bool parse(std::string_view text, Capacity& value) {
-  if (click::parse(text, value.mappings, 1u, kMostMappings)) return true;
+  if (click::parse(text, value.mappings, 1u, kMaxMappings)) return true;
   value.rewriter = text;
   return !text.empty() && (text[0] < '0' || text[0] > '9') && text[0] != '-' && click::split_words(text).size() == 1;
 }
 std::string expectation(const Capacity&) {
-  return format("an integer from 1 to %u, or the name of another rewriter", kMostMappings);
+  return format("an integer from 1 to %u, or the name of another rewriter", kMaxMappings);
 }
 
 template <class T>
@@ -251,7 +251,7 @@ nat::MappingTable::Outcome Rewriter::create(nat::MappingTable*& table, const nat
   using Outcome = nat::MappingTable::Outcome;
   for (bool tried = false;;) {
     const Outcome outcome =
-        table->create(flow, to, spec.forward, spec.back, now, static_cast<uint8_t>(std::min(comer.input, kMostInputs)),
+        table->create(flow, to, spec.forward, spec.back, now, static_cast<uint8_t>(std::min(comer.input, kMaxInputs)),
                       static_cast<uint8_t>(comer.paint));
     if (outcome == Outcome::moved) {
       table = &mappings();  // in a moment
@@ -288,7 +288,7 @@ int Rewriter::try_to_make(nat::MappingTable*& table, const nat::FlowKey& flow, c
   if (pattern == nullptr) return result(attempt(flow));
   if (uint64_t own = 0; pattern->prefers(flow, own))
     if (const Outcome outcome = attempt(pattern->apply(flow, own)); outcome != Outcome::taken) return result(outcome);
-  const auto tries = static_cast<uint32_t>(std::min<uint64_t>(pattern->ways(), kMostTries));
+  const auto tries = static_cast<uint32_t>(std::min<uint64_t>(pattern->ways(), kMaxTries));
   const uint64_t first = pattern->where();
   for (uint32_t tried = 0; tried < tries; ++tried) {
     const Outcome outcome = attempt(pattern->apply(flow, first + tried));
@@ -307,7 +307,7 @@ void Rewriter::set_spec(size_t input, const std::string& text) {
   check_spec((*specs)[input], mappers_, patterns_);
   if ((*specs)[input].pattern_name.empty() && (*specs)[input].mapped.empty()) repeat((*specs)[input]);
   specs_.set(std::move(specs));
-  started().clear_input(number_, static_cast<uint8_t>(std::min<size_t>(input, kMostInputs)));
+  started().clear_input(number_, static_cast<uint8_t>(std::min<size_t>(input, kMaxInputs)));
 }
 
 void Rewriter::set_capacity(uint32_t capacity) {
@@ -403,7 +403,7 @@ std::string Rewriter::table_text(bool all, nat::Kind kind) const {
   std::string text;
   started().visit(heddle::now_ms(), [&](const nat::MappingTable::View& one) {
     if (one.flow.owner != number_ || (!all && one.flow.kind != kind)) return;
-    const std::string rest = (one.input < kMostInputs ? format(" i%u", one.input) : "") +
+    const std::string rest = (one.input < kMaxInputs ? format(" i%u", one.input) : "") +
                              format(" idle %jds\n", intmax_t{std::max<int64_t>(one.idle_ms, 0) / 1000});
     text += text_of(one.flow) + " => " + text_of(one.to) + format(" [*%u %u]", one.forward, one.back) + rest;
     text += text_of(one.to.reversed()) + " => " + text_of(one.flow.reversed()) +
@@ -413,13 +413,13 @@ std::string Rewriter::table_text(bool all, nat::Kind kind) const {
 }
 
 std::string Rewriter::patterns_text(size_t first, size_t end) const {
-  std::array<uint32_t, kMostInputs + 1> counts{};
+  std::array<uint32_t, kMaxInputs + 1> counts{};
   if (holder_ != nullptr)
     started().visit(0, [&](const nat::MappingTable::View& one) { counts[one.input] += one.flow.owner == number_; });
   std::string text;
   for (size_t input = first; input < end; ++input) {
     text += text_of((*specs_.owner)[input]);
-    if (const uint32_t count = counts[std::min<size_t>(input, kMostInputs)]; count > 0) text += format(" [%u]", count);
+    if (const uint32_t count = counts[std::min<size_t>(input, kMaxInputs)]; count > 0) text += format(" [%u]", count);
     text += "\n";
   }
   return text;
@@ -455,7 +455,7 @@ void Rewriter::handlers(Handlers& list) {
       .read("table_size", size)
       .read("capacity", [this] { return std::to_string(started().capacity()); })
       .write("capacity",
-             [this](const std::string& value) { set_capacity(click::value_of<uint32_t>(value, 1u, kMostMappings)); })
+             [this](const std::string& value) { set_capacity(click::value_of<uint32_t>(value, 1u, kMaxMappings)); })
       .read("mapping_failures", [this] { return std::to_string(failures_.load()); })
       .read("patterns", [this] { return patterns_text(0, specs_.owner->size()); })
       .write("clear", [this](const std::string&) { started().clear(); });

@@ -231,8 +231,8 @@ class Script : public Emitter, public ActsBeside {
     uint16_t next = 0;
     std::vector<std::byte> columns;
   };
-  static constexpr size_t kMostPackets = 1024;
-  std::vector<Waiting> ring_;                     // [kMostPackets], by number modulo that
+  static constexpr size_t kMaxPackets = 1024;
+  std::vector<Waiting> ring_;                     // [kMaxPackets], by number modulo that
   ColumnPack columns_;                            // of them
   uint64_t come_ = 0, answered_ = 0, given_ = 0;  // numbers: packets [given_, answered_) may go; under packets_
   std::mutex packets_;

@@ -54,7 +54,7 @@ void Script::start_type(const Environment& environment) {
   if (type_ == Type::packet) {
     program_stops_ = environment.stopping;
     columns_ = ColumnPack(carries);
-    ring_.resize(kMostPackets);
+    ring_.resize(kMaxPackets);
     for (Waiting& waiting : ring_) waiting.columns.resize(columns_.bytes());
   }
   armed_ = true;
@@ -151,11 +151,11 @@ void Script::run_cpu(Batch& batch) {
   {
     const std::lock_guard lock(packets_);
     for (int i = 0; i < batch.size(); ++i) {
-      if (come_ - given_ == kMostPackets) {
+      if (come_ - given_ == kMaxPackets) {
         batch.drop(i, kBusy);
         continue;
       }
-      Waiting& waiting = ring_[come_++ % kMostPackets];
+      Waiting& waiting = ring_[come_++ % kMaxPackets];
       waiting.packet = batch.packet(i), waiting.input = input[i];
       columns_.save(batch, i, waiting.columns.data());
       batch.keep(i);
@@ -174,7 +174,7 @@ void Script::answer_packets() {
       if (answered_ == come_) return;
       which = answered_;
     }
-    control_->exclusively([&] { answer_packet(which % kMostPackets); });
+    control_->exclusively([&] { answer_packet(which % kMaxPackets); });
     const std::lock_guard lock(packets_);
     if (which == answered_) ++answered_;
     ready_ = answered_ - given_, unanswered_ = come_ - answered_;
@@ -203,7 +203,7 @@ void Script::emit(Batch& batch, bool ending) {
   const std::lock_guard lock(packets_);
   const bool gives_up = ending && program_stops_();  // without that, the end waits for the answers
   for (; given_ < (gives_up ? come_ : answered_) && batch.size() < batch.capacity(); ++given_) {
-    Waiting& waiting = ring_[given_ % kMostPackets];
+    Waiting& waiting = ring_[given_ % kMaxPackets];
     const int i = batch.size();
     batch.packets()[i] = waiting.packet;
     batch.resize(i + 1);

@@ -35,11 +35,11 @@ std::vector<Node> trie_of(const std::vector<Pattern>& patterns) {
     }
     if (nodes[at].pattern == kNone) nodes[at].pattern = pattern.number;
     nodes[at].accepts = true;
-    if (nodes.size() > Automata::kMostStates)
+    if (nodes.size() > Automata::kMaxStates)
       throw Error(
           format("one automaton has too many states, with %zu patterns of which the first is %s: %zu are the "
                  "most; let it have fewer or shorter ones",
-                 patterns.size(), in_quotes(patterns[0].bytes).c_str(), Automata::kMostStates));
+                 patterns.size(), in_quotes(patterns[0].bytes).c_str(), Automata::kMaxStates));
   }
   return nodes;
 }
@@ -72,11 +72,11 @@ Automata::Automata(std::span<const std::vector<Pattern>> patterns) : count_(patt
   std::vector<std::vector<std::array<uint16_t, 256>>> rows;
   for (const auto& of_one : patterns) {
     std::vector<Node> nodes = trie_of(of_one);
-    if (states_ + nodes.size() > kMostRows)
+    if (states_ + nodes.size() > kMaxRows)
       throw Error(
           format("all automata together have too many states: %zu are the most; let there be fewer patterns, "
                  "or fewer that several automata have",
-                 kMostRows));
+                 kMaxRows));
     std::vector<uint32_t> order = complete(nodes);
     // Those that accept come last, so that a comparison tells them.
     std::stable_partition(order.begin(), order.end(), [&](uint32_t state) { return !nodes[state].accepts; });

@@ -36,8 +36,8 @@ constexpr uint32_t kNoPattern = UINT32_MAX;  ///< Match::pattern where there is 
  *  Searches are const and may run on any number of threads, each with its own Batch. */
 class Automata {
  public:
-  static constexpr size_t kMostAutomata = 65536, kMostStates = 65536;  ///< states: of one automaton
-  static constexpr size_t kMostRows = size_t{1} << 22;                 ///< states of all: 2 GiB
+  static constexpr size_t kMaxAutomata = 65536, kMaxStates = 65536;  ///< states: of one automaton
+  static constexpr size_t kMaxRows = size_t{1} << 22;                ///< states of all: 2 GiB
 
   /** One for each element: its patterns, of which equal ones are found as the first of them. Throws Error if there are
    *  too many states. */
@@ -49,7 +49,7 @@ class Automata {
   /** Memory that search_sorted() uses again and again. */
   struct Batch {
     std::vector<uint32_t> order, other, places;
-    void reserve(size_t texts) { order.reserve(texts), other.reserve(texts), places.reserve(kMostAutomata + 2); }
+    void reserve(size_t texts) { order.reserve(texts), other.reserve(texts), places.reserve(kMaxAutomata + 2); }
   };
   /** The same, for batches of thousands: texts of one automaton follow one another, so that its rows stay in the cache,
    *  and kTogether of about the same length are searched in turns, a byte each, so that none waits for its own rows

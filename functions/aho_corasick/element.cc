@@ -10,7 +10,7 @@ namespace heddle {
 
 using namespace aho_corasick;
 
-static_assert(kIds <= classifier::kMostRules, "Hits has a count for each");
+static_assert(kIds <= classifier::kMaxRules, "Hits has a count for each");
 
 std::vector<std::string> AhoCorasick::load() {
   std::vector<std::string> errors;

@@ -49,7 +49,7 @@ std::vector<PatternLine> parse_patterns(const std::string& name, std::string_vie
     if (std::string problem = parse(one, line); !problem.empty()) return problem;
     const auto [before, is_new] = known.try_emplace({line.protocol, line.port, line.bytes}, line.text);
     if (!is_new) return "the pattern is there already, as " + in_quotes(before->second) + ": remove one of the two";
-    if (lines.size() == kMostPatterns) return format("the file has more than %u patterns", kMostPatterns);
+    if (lines.size() == kMaxPatterns) return format("the file has more than %u patterns", kMaxPatterns);
     lines.push_back(std::move(line));
     return "";
   });

@@ -54,7 +54,7 @@ struct alignas(128) Image {
 
 /** Most patterns that are counted at a time, and numbers that they count by: those of a file and of the one before
  *  it. */
-constexpr uint32_t kMostPatterns = 1 << 20, kIds = 2 * kMostPatterns;
+constexpr uint32_t kMaxPatterns = 1 << 20, kIds = 2 * kMaxPatterns;
 
 /** What a GPU counts. */
 struct GpuMatches {

@@ -9,7 +9,7 @@ namespace heddle::aho_corasick {
 namespace {
 
 // Patterns that an automaton has count for each that has them.
-constexpr size_t kMostTogether = size_t{1} << 22;
+constexpr size_t kMaxTogether = size_t{1} << 22;
 
 /** The automata of ports, by protocol and port. */
 using Ports = std::map<std::pair<Protocol, int>, uint32_t>;
@@ -19,11 +19,11 @@ Ports ports_of(const std::vector<PatternLine>& lines) {
   for (const PatternLine& line : lines)
     if (line.port != kAnyPort)
       ports.try_emplace({line.protocol, line.port}, static_cast<uint32_t>(nids::kProtocols + ports.size()));
-  if (nids::kProtocols + ports.size() > Automata::kMostAutomata)
+  if (nids::kProtocols + ports.size() > Automata::kMaxAutomata)
     throw Error(
         format("there are patterns for %zu ports, of which each has an automaton: %zu are the most; write "
                "'any' for some",
-               ports.size(), Automata::kMostAutomata - nids::kProtocols));
+               ports.size(), Automata::kMaxAutomata - nids::kProtocols));
   return ports;
 }
 
@@ -36,11 +36,11 @@ std::vector<std::vector<Pattern>> patterns_of(const std::vector<PatternLine>& li
     const PatternLine& line = lines[number];
     const auto add = [&](uint32_t automaton) {
       patterns[automaton].push_back({line.bytes, number});
-      if (++together > kMostTogether)
+      if (++together > kMaxTogether)
         throw Error(
             format("the automata of %zu ports have the patterns for 'any' port as well, which makes more than "
                    "%zu in all; let there be fewer of either",
-                   ports.size(), kMostTogether));
+                   ports.size(), kMaxTogether));
     };
     if (line.port != kAnyPort) {
       add(ports.at({line.protocol, line.port}));
@@ -66,7 +66,7 @@ Generation::Generation(std::vector<PatternLine> lines_, uint32_t first_id, uint3
 
 void PatternTable::load(std::vector<PatternLine> lines, uint32_t matched) {
   // Nobody counts for the patterns before the current ones any more: they have been reclaimed.
-  const uint32_t first_id = current_ && current_->automata.image().first_id == 0 ? kMostPatterns : 0;
+  const uint32_t first_id = current_ && current_->automata.image().first_id == 0 ? kMaxPatterns : 0;
   auto made = std::make_unique<Generation>(std::move(lines), first_id, matched);
   now_.store(made.get(), std::memory_order_release);
   std::swap(current_, made);

@@ -59,7 +59,7 @@ bool contains(const std::vector<uint32_t>& list, uint32_t address) {
 constexpr int kAtOnce = 64;
 /** Headers side by side, so that the compiler looks at several at a time. */
 struct Headers {
-  uint32_t word[kLeastBytes / 4][kAtOnce], room[kAtOnce];  // room: bytes from there to the packet's end
+  uint32_t word[kMinBytes / 4][kAtOnce], room[kAtOnce];  // room: bytes from there to the packet's end
 
   /** Whether the first `n` are valid, whatever their source, and have no options: nearly all are. */
   bool plain_and_valid(int n) const {
@@ -68,7 +68,7 @@ struct Headers {
       uint32_t sum = 0;
       for (const auto& words : word) sum = check_ip::add(sum, words[i]);
       const uint32_t total = total_bytes(word[0][i]);
-      wrong |= ((word[0][i] & 0xff) ^ 0x45) | (total < kLeastBytes) | (total > room[i]) | !is_sum_of_valid(sum);
+      wrong |= ((word[0][i] & 0xff) ^ 0x45) | (total < kMinBytes) | (total > room[i]) | !is_sum_of_valid(sum);
     }
     return wrong == 0;
   }
@@ -125,10 +125,10 @@ void CheckIPHeader::placed(bool on_gpu) {
   if (verbose_) throw Error("VERBOSE prints on the CPU only; leave it out, or DEVICE gpu");
   Image& image = image_.value;
   const size_t addresses = bad_sources_.size() + good_destinations_.size();
-  if (addresses > Image::kMostAddresses)
+  if (addresses > Image::kMaxAddresses)
     throw Error(
         format("there are %zu addresses in BADSRC, GOODDST and INTERFACES, on a GPU %u are allowed; give it DEVICE cpu",
-               addresses, Image::kMostAddresses));
+               addresses, Image::kMaxAddresses));
   image.offset = static_cast<uint32_t>(offset_), image.checksum = checksum_, image.second_output = outputs > 1;
   image.bad = static_cast<uint32_t>(bad_sources_.size()), image.good = static_cast<uint32_t>(good_destinations_.size());
   std::ranges::copy(good_destinations_, std::ranges::copy(bad_sources_, image.addresses).out);
@@ -147,7 +147,7 @@ std::span<const char* const> CheckIPHeader::drop_reasons() const {
 }
 
 Reason CheckIPHeader::check(const uint8_t* header, uint32_t room) const {
-  if (room < kLeastBytes) return kShort;
+  if (room < kMinBytes) return kShort;
   const uint32_t first = load_u32(header);
   if (const Reason reason = check_lengths(first, room); reason != kValid) return reason;
   if (checksum_ && !ip4_checksum_ok(header, header_bytes(first))) return kBadChecksum;
@@ -187,7 +187,7 @@ bool CheckIPHeader::pass_usual(Batch& batch, int first, int end) const {
   for (int i = 0; i < n; ++i) {
     rte_prefetch0(data(packets[i + kAhead < n ? i + kAhead : i]) + offset);
     const Packet* packet = packets[i];
-    if (length(packet) < offset + kLeastBytes) return false;
+    if (length(packet) < offset + kMinBytes) return false;
     const uint8_t* header = data(packet) + offset;
     for (auto& words : headers.word) words[i] = load_u32(header), header += 4;
     headers.room[i] = length(packet) - offset;
@@ -196,7 +196,7 @@ bool CheckIPHeader::pass_usual(Batch& batch, int first, int end) const {
   if (!headers.plain_and_valid(n)) return false;
   for (const uint32_t address : bad_sources_)
     if (headers.has_source(n, address)) return false;
-  for (int i = 0; i < n; ++i) dst[i] = headers.word[4][i], l4[i] = l3[i] + kLeastBytes;
+  for (int i = 0; i < n; ++i) dst[i] = headers.word[4][i], l4[i] = l3[i] + kMinBytes;
   if (!headers.any_padding(n)) return true;
   for (int i = 0; i < n; ++i) cut(packets[i], offset + total_bytes(headers.word[0][i]));
   return true;

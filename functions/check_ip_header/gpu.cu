@@ -13,8 +13,7 @@ struct CheckTile {
     uint32_t valid = 0;
     for (int i : tile.mine(block)) {
       const uint32_t bytes = tile.length(i), room = bytes < image.offset ? 0 : bytes - image.offset;
-      const Header header =
-          room < kLeastBytes ? Header{0, 0, kShort} : check(image, tile.frame(i) + image.offset, room);
+      const Header header = room < kMinBytes ? Header{0, 0, kShort} : check(image, tile.frame(i) + image.offset, room);
       const bool good = header.reason == kValid;
       tile.column(Column::dst, i) = good ? header.destination : 0;
       tile.column(Column::l3, i) = good ? image.offset : 0;
@@ -61,7 +60,7 @@ struct CheckTile {
     if (image.checksum != 0) {
       uint32_t sum = add(add(0, header.first), field(1));
       sum = add(add(add(sum, field(2)), source), header.destination);
-      for (uint32_t option = kLeastBytes; option < header_bytes(header.first); option += 4)
+      for (uint32_t option = kMinBytes; option < header_bytes(header.first); option += 4)
         sum = add(sum, gpu::load_u32(at + option));
       if (!is_sum_of_valid(sum)) header.reason = kBadChecksum;
     }

@@ -10,17 +10,17 @@ namespace heddle::check_ip {
 
 enum Reason : int { kValid = -1, kShort, kBadVersion, kBadHeaderLength, kBadLength, kBadChecksum, kBadSource };
 constexpr int kReasons = 6;
-constexpr uint32_t kLeastBytes = 20;  ///< of a header
+constexpr uint32_t kMinBytes = 20;  ///< of a header
 
 HEDDLE_HD inline uint32_t header_bytes(uint32_t first) { return (first & 15) * 4; }
 HEDDLE_HD inline uint32_t total_bytes(uint32_t first) { return first >> 24 | (first >> 8 & 0xff00); }
 
-/** What the first four bytes of a header say, of which there are `room`, at least kLeastBytes, up to the packet's
+/** What the first four bytes of a header say, of which there are `room`, at least kMinBytes, up to the packet's
  *  end. */
 HEDDLE_HD inline Reason check_lengths(uint32_t first, uint32_t room) {
   if ((first >> 4 & 15) != 4) return kBadVersion;
   const uint32_t header = header_bytes(first), total = total_bytes(first);
-  if (header < kLeastBytes) return kBadHeaderLength;
+  if (header < kMinBytes) return kBadHeaderLength;
   if (room < header) return kShort;
   return total < header || total > room ? kBadLength : kValid;
 }
@@ -35,12 +35,12 @@ HEDDLE_HD inline bool is_sum_of_valid(uint32_t sum) {
 
 /** What a GPU needs to know of the element's arguments. */
 struct Image {
-  static constexpr uint32_t kMostAddresses = 60;
-  uint32_t offset;                     ///< of the header in packets, bytes
-  uint32_t checksum;                   ///< whether to verify it
-  uint32_t second_output;              ///< whether bad packets leave by output 1
-  uint32_t bad, good;                  ///< number of sources that are refused; of destinations that they may send to
-  uint32_t addresses[kMostAddresses];  ///< these, then those; network byte order
+  static constexpr uint32_t kMaxAddresses = 60;
+  uint32_t offset;                    ///< of the header in packets, bytes
+  uint32_t checksum;                  ///< whether to verify it
+  uint32_t second_output;             ///< whether bad packets leave by output 1
+  uint32_t bad, good;                 ///< number of sources that are refused; of destinations that they may send to
+  uint32_t addresses[kMaxAddresses];  ///< these, then those; network byte order
 };
 
 /** What it counts. */

@@ -38,7 +38,7 @@ void AutoEngine::load(std::span<const SetRule> rules) {
   change_seconds_ = (last_ - start) / changes_at_once(choice_.kind);
   if (started_) return try_acl(rules);
   waiting_.clear();
-  if (rules.size() <= kMostAclRules) waiting_.assign(rules.begin(), rules.end());
+  if (rules.size() <= kMaxAclRules) waiting_.assign(rules.begin(), rules.end());
 }
 
 void AutoEngine::start() {
@@ -63,13 +63,13 @@ void AutoEngine::change(std::span<const SetRule> added, std::span<const uint32_t
   if (choice_.kind == EngineKind::tuple) return engine().change(added, gone, all);
   constexpr double kCreditSeconds = 0.5;  // a few changes in a row, once in a while, are no rate
   const double start = clock_();
-  behind_ = std::max(0.0, behind_ - kMostChanging * (start - last_));
+  behind_ = std::max(0.0, behind_ - kMaxChanging * (start - last_));
   ++changes_;
   if (behind_ + change_seconds_ > kCreditSeconds && take_tables(all)) return;
   engine().change(added, gone, all);
   last_ = clock_();
   change_seconds_ = last_ - start;
-  behind_ += (1 - kMostChanging) * change_seconds_;
+  behind_ += (1 - kMaxChanging) * change_seconds_;
 }
 
 bool AutoEngine::take_tables(const RuleSet& all) {

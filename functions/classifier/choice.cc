@@ -81,7 +81,7 @@ struct Candidate {
   std::string refusal{};
   double change_seconds = 0, rate = 0;  // keys a second
 
-  bool keeps_up(double changes) const { return changes * change_seconds <= kMostChanging; }
+  bool keeps_up(double changes) const { return changes * change_seconds <= kMaxChanging; }
 };
 
 /** Seconds that a change of one rule takes where nothing is built anew. */
@@ -99,7 +99,7 @@ double seconds_of_change(RuleSet& set, RuleEngine& engine) {
 }
 
 Candidate try_engine(EngineKind kind, std::span<const SetRule> rules, RuleEngine::Limits limits) {
-  if (kind != EngineKind::tuple) limits.most_bytes = std::min(limits.most_bytes, kMostTried);
+  if (kind != EngineKind::tuple) limits.most_bytes = std::min(limits.most_bytes, kMaxTried);
   Candidate result{kind};
   try {
     RuleSet set;
@@ -131,7 +131,7 @@ std::string text_of(const std::vector<Candidate>& candidates, size_t rules, doub
                                1e3 * one.change_seconds);
     separator = ", ";
   }
-  if (changes > 0) text += format("; for %g changes a second, %.3f ms", changes, 1e3 * kMostChanging / changes);
+  if (changes > 0) text += format("; for %g changes a second, %.3f ms", changes, 1e3 * kMaxChanging / changes);
   return text + refusals;
 }
 
@@ -207,8 +207,8 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
     choice.why += "; no acl: " + why;
     return nullptr;
   };
-  if (rules.empty() || rules.size() > kMostAclRules) return refused(format("%zu rules", rules.size()));
-  auto [acl, refusal, seconds, given_up] = build_within(kMostAclSeconds, EngineKind::acl, rules, limits);
+  if (rules.empty() || rules.size() > kMaxAclRules) return refused(format("%zu rules", rules.size()));
+  auto [acl, refusal, seconds, given_up] = build_within(kMaxAclSeconds, EngineKind::acl, rules, limits);
   if (acl == nullptr) return refused(refusal);
   const SyntheticKeys keys(rules, limits.layout);
   double rate = 0, other = 0;
@@ -216,7 +216,7 @@ std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const Rul
     rate = std::max(rate, keys.rate(*acl)), other = std::max(other, keys.rate(than));
   choice.why +=
       format("; acl %.3g million a second and %.3f ms a change, beside %.3g", rate / 1e6, 1e3 * seconds, other / 1e6);
-  if (limits.changes * seconds > kMostChanging || rate * kAboutAsFast <= other) return nullptr;
+  if (limits.changes * seconds > kMaxChanging || rate * kAboutAsFast <= other) return nullptr;
   choice.kind = EngineKind::acl;
   return std::move(acl);
 }
@@ -241,9 +241,9 @@ GpuCandidate try_for_gpu(EngineKind kind, std::span<const SetRule> rules, const 
   const std::string name(name_of(kind));
   if (built.engine->table() == nullptr)
     built.refusal = format("%zu fields beside the 5-tuple are too many for %s", limits.layout.size(), name.c_str());
-  else if (limits.changes * result.change_seconds > kMostChanging)
+  else if (limits.changes * result.change_seconds > kMaxChanging)
     built.refusal = format("%s takes %.3g ms a change, and for %g changes a second that may be %.1f ms", name.c_str(),
-                           1e3 * result.change_seconds, limits.changes, 1e3 * kMostChanging / limits.changes);
+                           1e3 * result.change_seconds, limits.changes, 1e3 * kMaxChanging / limits.changes);
   return result;
 }
 
@@ -252,13 +252,13 @@ GpuCandidate try_for_gpu(EngineKind kind, std::span<const SetRule> rules, const 
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice) {
   constexpr double kForEver = std::numeric_limits<double>::infinity();
-  GpuCandidate tree = try_for_gpu(EngineKind::hypersplit, rules, limits, kMostTreeSeconds), tables, vectors;
+  GpuCandidate tree = try_for_gpu(EngineKind::hypersplit, rules, limits, kMaxTreeSeconds), tables, vectors;
   std::string beside;
   GpuCandidate* chosen = &tree;
   if (!tree.fits()) {
     tables = try_for_gpu(EngineKind::tuple, rules, limits, kForEver);
     RuleEngine::Limits small = limits;
-    if (tables.fits()) small.most_bytes = std::min(limits.most_bytes, kMostTried);
+    if (tables.fits()) small.most_bytes = std::min(limits.most_bytes, kMaxTried);
     vectors = try_for_gpu(EngineKind::bitvector, rules, small, kForEver);
     chosen = tables.fits() ? &tables : &vectors;
     if (tables.fits() && vectors.fits()) {

@@ -27,7 +27,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   void placed(bool on_gpu) override;
   std::string choice() const override;
   void start(const Environment& environment) override;
-  size_t gpu_states() const override { return classifier::kMostRules; }
+  size_t gpu_states() const override { return classifier::kMaxRules; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;

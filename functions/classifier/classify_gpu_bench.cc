@@ -71,7 +71,7 @@ class Setup {
     spec.nodes = {{gpu::function_id("BitVectorClassifier"),
                    {},
                    slots_.device().add_table(engine_->table()->bytes()),
-                   slots_.device().add_state(kMostRules * sizeof(GpuHits)),
+                   slots_.device().add_state(kMaxRules * sizeof(GpuHits)),
                    outputs,
                    {dropped, dropped, dropped}}};
     spec.columns_in = kColumnsIn;

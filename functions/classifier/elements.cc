@@ -203,7 +203,7 @@ void RuleElement::placed(bool on_gpu) {
     throw Error(
         format("the rules ask for %zu fields beside the 5-tuple, and ENGINE tuple takes %u on a GPU; give it "
                "DEVICE cpu",
-               limits_.layout.size(), classifier::kMostDimensions - classifier::kFields));
+               limits_.layout.size(), classifier::kMaxDimensions - classifier::kFields));
   }
   if (on_gpu == (automatic_ == nullptr)) return;
   if (on_gpu) {
@@ -246,8 +246,8 @@ void RuleElement::run_cpu(Batch& batch) {
   const uint32_t* paint = find(reader_.layout(), kPaint) ? batch.column(Column::paint) : nullptr;
   uint32_t* numbers = batch.column(Column::rule);
   uint16_t* next = batch.next();
-  uint32_t values[kFields + kMostPlaces][kGroup];
-  const uint32_t* keys[kFields + kMostPlaces];
+  uint32_t values[kFields + kMaxPlaces][kGroup];
+  const uint32_t* keys[kFields + kMaxPlaces];
   for (size_t f = 0; f < reader_.values(); ++f) keys[f] = values[f];
   Outcome outcomes[kGroup];
   for (int base = 0; base < batch.size(); base += kGroup) {

@@ -58,15 +58,15 @@ struct EngineChoice {
   EngineKind kind;
   std::string why;
 };
-constexpr double kMostChanging = 0.5;  ///< share of the time that changes may take, each of them one of its own
+constexpr double kMaxChanging = 0.5;  ///< share of the time that changes may take, each of them one of its own
 
 /** What ENGINE auto takes for a set on a CPU: bit vectors, hash tables and a tree are built of the rules, and look
  *  synthetic keys up, four of five of which hit a rule. Of those whose changes are made fast enough for
  *  Limits::changes, and that are within 5 % of the fastest, it is the one with the fastest changes. That takes
- *  some hundredths of a second and the time to build all. What needs more than kMostTried is not tried. Not rte_acl,
+ *  some hundredths of a second and the time to build all. What needs more than kMaxTried is not tried. Not rte_acl,
  *  which can be built only when DPDK runs: see faster_acl(). */
 EngineChoice choose_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits);
-constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
+constexpr size_t kMaxTried = size_t{256} << 20;  ///< bytes of bit vectors or a tree
 
 /** rte_acl with these rules, if it looks synthetic keys up faster than `than`, which has them, by more than 5 %, and is
  *  built anew fast enough for Limits::changes; else null. Adds what has been found to choice.why, and makes it the
@@ -74,11 +74,11 @@ constexpr size_t kMostTried = size_t{256} << 20;  ///< bytes of bit vectors or a
  *  are given up early. */
 std::unique_ptr<RuleEngine> faster_acl(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                        const RuleEngine& than, EngineChoice& choice);
-constexpr size_t kMostAclRules = 16384;  ///< more are not tried: they take seconds to build
-constexpr double kMostAclSeconds = 2;    ///< to build, as far as parts of the rules foretell
+constexpr size_t kMaxAclRules = 16384;  ///< more are not tried: they take seconds to build
+constexpr double kMaxAclSeconds = 2;    ///< to build, as far as parts of the rules foretell
 
 /** An engine with these rules, which have ids, for a GPU, as ENGINE auto takes it: a tree, if it is built within about
- *  kMostTreeSeconds; else hash tables, or bit vectors of at most kMostTried that look synthetic keys up more than
+ *  kMaxTreeSeconds; else hash tables, or bit vectors of at most kMaxTried that look synthetic keys up more than
  *  kVectorsLead times as fast on the CPU; else, where hash tables do not fit or do not keep up with Limits::changes,
  *  bit vectors. On an H100, with rules like ClassBench's from 64 to 500,000, trees had 1.0 to 1.4 times the rate of
  *  hash tables, and these 1.1 to 1.9 times that of bit vectors (docs/results/README.md, classifier-engines). Throws
@@ -86,7 +86,7 @@ constexpr double kMostAclSeconds = 2;    ///< to build, as far as parts of the r
 std::unique_ptr<RuleEngine> make_gpu_engine(std::span<const SetRule> rules, const RuleEngine::Limits& limits,
                                             EngineChoice& choice);
 
-constexpr double kMostTreeSeconds = 4;  ///< to build, as far as parts of the rules foretell
+constexpr double kMaxTreeSeconds = 4;  ///< to build, as far as parts of the rules foretell
 /** Where hash tables have this much to compare, a GPU does as well: bit vectors had up to 1.3 times the rate of hash
  *  tables on a CPU with sets for which they were slower on an H100. */
 constexpr double kVectorsLead = 2;

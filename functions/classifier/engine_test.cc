@@ -298,7 +298,7 @@ TEST_P(ImageEngineTest, IsBuiltAnewAsideWhileItChanges) {
 TEST_P(ImageEngineTest, FindsWhatARuleHasHidden) {
   auto random = test::random_for("image engine hidden");
   const Rule one = random_rules(random, 1)[0];
-  for (const size_t count : {300u, kMostListed + 900u}) {
+  for (const size_t count : {300u, kMaxListed + 900u}) {
     Subject subject(GetParam());
     subject.load(std::vector<Rule>(count, one), 1);
     std::vector<uint32_t> order(200);

@@ -105,11 +105,11 @@ class Acl {
 /** rte_acl with these rules; null if it does not build them in its memory, or a quarter of them takes so long that it
  *  were to take minutes. Adds why to `note`. */
 inline std::unique_ptr<Acl> make_acl(const std::vector<Rule>& rules, std::string& note) {
-  constexpr double kMostSeconds = 4;
+  constexpr double kMaxSeconds = 4;
   double start = seconds_now();
   try {
     if (rules.size() >= 4000) Acl({rules.begin(), rules.begin() + static_cast<std::ptrdiff_t>(rules.size() / 4)});
-    if (const double seconds = seconds_now() - start; seconds > kMostSeconds) {
+    if (const double seconds = seconds_now() - start; seconds > kMaxSeconds) {
       note += format("; no rte_acl: a quarter of the rules takes %.1f s to build", seconds);
       return nullptr;
     }

@@ -9,7 +9,7 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr uint16_t kMostOffset = 2047;
+constexpr uint16_t kMaxOffset = 2047;
 
 struct Base {
   const char* name;
@@ -43,7 +43,7 @@ std::optional<std::vector<Place>> parse_bytes(std::string_view text) {
     const size_t slash = rest.find('/');
     uint16_t offset = 0, length = 0;
     if (!rest.starts_with('[') || !rest.ends_with(']') || slash == rest.npos) return std::nullopt;
-    if (!click::parse(rest.substr(1, slash - 1), offset, uint16_t{0}, kMostOffset) ||
+    if (!click::parse(rest.substr(1, slash - 1), offset, uint16_t{0}, kMaxOffset) ||
         !click::parse(rest.substr(slash + 1, rest.size() - slash - 2), length, uint16_t{1}, uint16_t{16}))
       return std::nullopt;
     const bool is_address = kind == Place::source6 || kind == Place::destination6;
@@ -184,11 +184,11 @@ std::vector<Rule> parts(const Rule& rule) {
   for (const WideRange& range : rule.wide) {
     std::vector<std::vector<Condition>> boxes;
     add_boxes(range, 0, true, true, {}, boxes);
-    if (result.size() * boxes.size() > kMostParts)
+    if (result.size() * boxes.size() > kMaxParts)
       throw Error(
           format("its ranges of 16 bytes are more than %zu ranges of 4 bytes together; give it fewer, or values "
                  "and masks",
-                 kMostParts));
+                 kMaxParts));
     std::vector<Rule> narrower;
     for (const Rule& one : result)
       for (const auto& box : boxes)
@@ -227,9 +227,9 @@ std::vector<Place> places_of(const Rule& rule) {
 }
 
 void check_count(size_t places) {
-  if (places > kMostPlaces)
+  if (places > kMaxPlaces)
     throw Error(format("%zu fields beside addresses, ports and protocol are asked for, more than %zu; take some away",
-                       places, kMostPlaces));
+                       places, kMaxPlaces));
 }
 
 void add_places(Layout& layout, const Rule& rule) {

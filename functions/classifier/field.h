@@ -48,9 +48,9 @@ bool narrow(Rule& rule, const Condition& condition);
 /** The same for a range of 16 bytes. */
 bool narrow_wide(Rule& rule, const WideRange& range);
 /** Rules without ranges of 16 bytes, no two of which match the same key, that match together what `rule` does: up to 7
- *  for each such range. Throws Error if they are more than kMostParts, or one field has a range and a mask. */
+ *  for each such range. Throws Error if they are more than kMaxParts, or one field has a range and a mask. */
 std::vector<Rule> parts(const Rule& rule);
-constexpr size_t kMostParts = 512;
+constexpr size_t kMaxParts = 512;
 
 /** The same condition with what a prefix says as a range. */
 Condition canonical(Condition condition);
@@ -59,10 +59,10 @@ std::vector<Condition> negated(const Condition& condition);
 
 /** Different places of some rules, ascending: what an element looks at beside the 5-tuple. */
 using Layout = std::vector<Place>;
-constexpr size_t kMostPlaces = 32;
+constexpr size_t kMaxPlaces = 32;
 /** Those that a rule looks at, ascending. */
 std::vector<Place> places_of(const Rule& rule);
-/** Throws Error if one rule or all of a set ask for more places than kMostPlaces. */
+/** Throws Error if one rule or all of a set ask for more places than kMaxPlaces. */
 void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);
 /** In a layout with the place `version`, a rule that asks for IPv4 addresses and no version gets version 4: the values

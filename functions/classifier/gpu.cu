@@ -17,7 +17,7 @@ struct ClassifyTile {
   using State = GpuHits;  // of the rule with the id 0; the others follow
   /** Of the function's packets; [d][k] is that of tile.packet(k). */
   struct Scratch {
-    uint32_t value[kMostDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
+    uint32_t value[kMaxDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
     bool too_short[gpu::kSlotPackets], later_fragment[gpu::kSlotPackets];
     Moment when;                                   // that all of the tile go by
     uint32_t first_way, ways;                      // the list of hash tables, as Image::tables has it

@@ -16,7 +16,7 @@ namespace heddle::classifier {
 class Hits {
  public:
   void start(int threads) {
-    while (counts_.size() < static_cast<size_t>(threads)) counts_.push_back(map_huge_pages(kMostRules * sizeof(Count)));
+    while (counts_.size() < static_cast<size_t>(threads)) counts_.push_back(map_huge_pages(kMaxRules * sizeof(Count)));
   }
   /** Called on that thread; kNoId counts nothing, and nothing is counted before start(). */
   void add(int thread, uint32_t id) {
@@ -57,7 +57,7 @@ class Hits {
     return total;
   }
 
-  std::vector<HugePages> counts_;  // by thread, [kMostRules]
+  std::vector<HugePages> counts_;  // by thread, [kMaxRules]
   uint32_t used_ = 0;              // ids below it have been a rule's
   std::vector<uint64_t> on_gpu_;   // by id
   std::vector<uint64_t> before_;   // what sum() was when the rule got its id, less what take() has brought

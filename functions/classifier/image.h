@@ -30,7 +30,7 @@ enum class SearchForm : uint8_t { packed, plain, binary };
  *  Offsets count from the image's start. */
 constexpr uint32_t kBlockBytes = 128;
 constexpr int kMaxLevels = 5;  // 32^5 ranges
-constexpr uint32_t kMostDimensions = 32;
+constexpr uint32_t kMaxDimensions = 32;
 
 struct Dimension {
   uint64_t level[kMaxLevels];  ///< limits of limit_bits, at multiples of kBlockBytes
@@ -121,7 +121,7 @@ struct Image {
   uint64_t leaves;      ///< uint32_t[...], places in tree_rules, for each leaf those of its own, ascending by number
   uint64_t tree_rules;  ///< PlainRule[rules], ascending by number
   uint64_t conditions;  ///< PlainCondition[...]
-  Dimension dimensions[kMostDimensions];
+  Dimension dimensions[kMaxDimensions];
 
   template <class T>
   HEDDLE_HD const T* at(uint64_t offset) const {
@@ -152,9 +152,9 @@ struct Image {
 
 /** How many rules an image has room for beside those that it was built of: as many, but no fewer and no more than
  *  these; and how many conditions of each. */
-constexpr uint32_t kFewestListed = 256, kMostListed = 4096, kListedConditions = 4;
+constexpr uint32_t kFewestListed = 256, kMaxListed = 4096, kListedConditions = 4;
 constexpr uint32_t most_listed(size_t rules) {
-  return static_cast<uint32_t>(rules < kFewestListed ? kFewestListed : rules > kMostListed ? kMostListed : rules);
+  return static_cast<uint32_t>(rules < kFewestListed ? kFewestListed : rules > kMaxListed ? kMaxListed : rules);
 }
 
 }  // namespace heddle::classifier

@@ -7,11 +7,11 @@ namespace {
 
 /** Keys that are looked up together, and what has been found for them. */
 struct Group {
-  static constexpr int kMost = 64;
+  static constexpr int kMax = 64;
   const uint32_t* keys[kFields];
   int count;
-  uint32_t numbers[kMost];  // of the rules that they hit so far
-  uint32_t maybe[kMost];    // not 0: the rule that is being looked at may have a lower one
+  uint32_t numbers[kMax];  // of the rules that they hit so far
+  uint32_t maybe[kMax];    // not 0: the rule that is being looked at may have a lower one
 };
 
 /** Whether any key of the group lies in the rule's ranges and has hit no rule before it; sets `maybe` then. */
@@ -61,8 +61,8 @@ const Within within = best_within();
 void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n) {
   const auto* rules = image.at<PlainRule>(image.listed);
   Group group;
-  for (int base = 0; base < n; base += Group::kMost) {
-    group.count = std::min(Group::kMost, n - base);
+  for (int base = 0; base < n; base += Group::kMax) {
+    group.count = std::min(Group::kMax, n - base);
     for (int f = 0; f < kFields; ++f) group.keys[f] = keys[f] + base;
     for (int i = 0; i < group.count; ++i) group.numbers[i] = outcomes[base + i].number, group.maybe[i] = 0;
     for (const PlainRule* rule = rules; rule != rules + when.listed; ++rule) {

@@ -14,7 +14,7 @@ namespace heddle::classifier {
 namespace {
 
 constexpr int kKeysAtOnce = 64;
-using Ranges = uint32_t[kMostDimensions][kKeysAtOnce];
+using Ranges = uint32_t[kMaxDimensions][kKeysAtOnce];
 
 /** A search of `n` values in a dimension: ranges[i] is the one that values[i] lies in. */
 using Search = void (*)(const Image&, const Dimension&, const uint32_t* values, uint32_t* ranges, int n);

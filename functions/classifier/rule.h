@@ -72,12 +72,12 @@ struct Rule {
 constexpr uint32_t kNoRule = ~0u;
 
 /** A rule of a set, or a part of one. `number` is its place: of the rules that match, the lowest number wins. `id`,
- *  below kMostRules, is its own for as long as a reader can meet it. */
+ *  below kMaxRules, is its own for as long as a reader can meet it. */
 struct SetRule {
   uint32_t number = 0, id = 0;
   Rule rule;
 };
-constexpr uint32_t kMostRules = 1 << 22, kNoId = ~0u;
+constexpr uint32_t kMaxRules = 1 << 22, kNoId = ~0u;
 
 /** What a search tells of a packet. */
 struct Outcome {

@@ -42,8 +42,8 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
       first = in_quotes(line) + " is not a rule: " + reason, first_number = number;
     else if (!reason.empty())
       mistakes.add(number, in_quotes(line) + " is not a rule: " + reason);
-    else if (rules.size() == kMostRules)
-      mistakes.add(number, format("there is no room for more than %u rules", kMostRules));
+    else if (rules.size() == kMaxRules)
+      mistakes.add(number, format("there is no room for more than %u rules", kMaxRules));
     else
       rules.push_back(std::move(rule));
   });

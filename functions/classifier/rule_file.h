@@ -23,7 +23,7 @@ struct ListedRule {
  *  comment, and lines without words do not count. Every other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is
  *  not a rule: WHY" for the first 100 of them and one "NAME: ... and N more" for the rest; also for numbers that two
  *  rules have, and those that only some have. That rules lack an action is one mistake, of the first. The rules, at
- *  most kMostRules, are in the order in which they count. */
+ *  most kMaxRules, are in the order in which they count. */
 std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
                                    std::vector<std::string>& errors);
 

@@ -23,8 +23,8 @@ std::vector<SetRule> in_parts(std::vector<SetRule> rules) {
 void RuleEngine::change(std::span<const SetRule>, std::span<const uint32_t>, const RuleSet& all) { load(all.sorted()); }
 
 uint32_t RuleSet::take_id() {
-  if (free_.empty() && next_id_ == kMostRules)
-    throw Error(format("no room for more than %u rules, those included that are about to go", kMostRules));
+  if (free_.empty() && next_id_ == kMaxRules)
+    throw Error(format("no room for more than %u rules, those included that are about to go", kMaxRules));
   const uint32_t id = free_.empty() ? next_id_++ : free_.back();
   if (!free_.empty()) free_.pop_back();
   on_new_id(id);
@@ -47,7 +47,7 @@ void RuleSet::load(std::span<const Rule> rules, uint32_t step, RuleEngine& engin
 void RuleSet::load(std::vector<SetRule> rules, RuleEngine& engine) {
   const size_t count = rules.size();
   std::vector<SetRule> set = in_parts(std::move(rules));
-  if (set.size() > kMostRules) throw Error(format("%zu rules, and there is room for %u", set.size(), kMostRules));
+  if (set.size() > kMaxRules) throw Error(format("%zu rules, and there is room for %u", set.size(), kMaxRules));
   size_t with_id = 0;
   try {
     for (SetRule& rule : set) rule.id = take_id(), ++with_id;

@@ -225,9 +225,9 @@ std::vector<std::pair<uint32_t, uint32_t>> hidden_pairs(const Tree& tree) {
 
 BuiltImage build_tree(std::span<const SetRule> rules, uint16_t no_match, size_t most_bytes, const Layout& layout,
                       const CheckWanted& check_wanted) {
-  if (kFields + layout.size() > kMostDimensions)
+  if (kFields + layout.size() > kMaxDimensions)
     throw Error(format("the rules ask for %zu fields beside the 5-tuple, and a tree takes %u; use ENGINE tuple",
-                       layout.size(), kMostDimensions - kFields));
+                       layout.size(), kMaxDimensions - kFields));
   Image image{};
   put_places(image, layout);
   const Tree tree = make_tree(rules, most_bytes, layout, check_wanted);

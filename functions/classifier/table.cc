@@ -62,11 +62,11 @@ std::vector<Axis> axes_of(std::span<const SetRule> rules, const Layout& layout) 
         axes.push_back(
             {.place = layout[p], .value = value, .shift = shift, .of_bits = true, .name = name_of(layout[p])});
   }
-  if (axes.size() > kMostDimensions)
+  if (axes.size() > kMaxDimensions)
     throw Error(
         format("the rules ask for so many fields that bit vectors need %zu dimensions, more than %u; use ENGINE "
                "tuple",
-               axes.size(), kMostDimensions));
+               axes.size(), kMaxDimensions));
   return axes;
 }
 

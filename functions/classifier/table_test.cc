@@ -18,7 +18,7 @@
 namespace heddle::classifier {
 namespace {
 
-constexpr size_t kMost = size_t{1} << 30;
+constexpr size_t kMax = size_t{1} << 30;
 
 // The rules that bulk lookups find, all keys at once and in pieces that leave groups part full.
 std::vector<uint32_t> found(const BitVectorTable& table, const std::vector<Key>& keys, int piece) {
@@ -37,7 +37,7 @@ std::vector<uint32_t> found(const BitVectorTable& table, const std::vector<Key>&
 
 void expect_first_matches(const std::vector<Rule>& rules, const std::vector<Key>& keys) {
   BitVectorTable table;
-  table.load(rules, 7, kMost);
+  table.load(rules, 7, kMax);
   const auto got = found(table, keys, 97);
   for (size_t i = 0; i < keys.size(); ++i) {
     const uint32_t wanted = first_match(rules, keys[i]);
@@ -103,7 +103,7 @@ TEST(BitVectorTable, RefusesWhatDoesNotFitWithTheSizeThatItNeeds) {
   auto random = test::random_for("large set");
   BitVectorTable table;
   const auto few = random_rules(random, 3);
-  table.load(few, 0, kMost);
+  table.load(few, 0, kMax);
   try {
     table.load(random_rules(random, 5000), 0, size_t{1} << 20);
     FAIL() << "it fitted";
@@ -120,10 +120,10 @@ TEST(BitVectorTable, KeepsTheSetBeforeForItsReaders) {
   BitVectorTable table;
   int replaced = 0;
   table.add_copy({.patch = [](size_t, std::span<const std::byte>) {}, .replace = [&] { ++replaced; }});
-  table.load(random_rules(random, 100), 0, kMost);
+  table.load(random_rules(random, 100), 0, kMax);
   EXPECT_EQ(replaced, 0);
   const Image& before = table.image();
-  table.load(random_rules(random, 10), 0, kMost);
+  table.load(random_rules(random, 10), 0, kMax);
   EXPECT_EQ(replaced, 1);
   EXPECT_TRUE(table.has_retired());
   EXPECT_EQ(before.rules, 100u);
@@ -163,7 +163,7 @@ TEST(BitVectorTable, AgreesWithTheExpectedMatchesOfClassBenchSets) {
     const auto rules = parse_rules(path, read_text_file(path, "rule file"), any_action(), errors);
     ASSERT_EQ(errors, std::vector<std::string>{});
     BitVectorTable table;
-    table.load(rules, 0, kMost);
+    table.load(rules, 0, kMax);
     std::ifstream trace(path + "_edge_trace"), expected(path + "_edge_expected");
     std::vector<Key> keys;
     std::vector<uint32_t> wanted;

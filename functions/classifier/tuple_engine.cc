@@ -21,9 +21,9 @@ uint64_t head_of(uint32_t first, uint64_t filter) { return filter << 32 | first;
 
 TupleEngine::TupleEngine(const Limits& limits)
     : limits_(limits),
-      entries_(map_huge_pages(kMostRules * sizeof(TupleEntry))),
+      entries_(map_huge_pages(kMaxRules * sizeof(TupleEntry))),
       checks_(limits.layout.empty() ? HugePages()
-                                    : map_huge_pages(kMostRules * sizeof(TupleCheck) * limits.layout.size())),
+                                    : map_huge_pages(kMaxRules * sizeof(TupleCheck) * limits.layout.size())),
       image_(reinterpret_cast<const TupleEntry*>(entries_.get()), reinterpret_cast<const TupleCheck*>(checks_.get()),
              limits_, [this] { return tables_for_image(*ways_.load(std::memory_order_relaxed)); }) {
   publish_ways(ways_of({}));
@@ -184,7 +184,7 @@ TupleTable::Tables TupleEngine::tables_for_image(const Ways& ways) const {
   return {ways, ids_, version_.load(std::memory_order_relaxed)};
 }
 
-heddle::Table* TupleEngine::table() { return kFields + limits_.layout.size() <= kMostDimensions ? &image_ : nullptr; }
+heddle::Table* TupleEngine::table() { return kFields + limits_.layout.size() <= kMaxDimensions ? &image_ : nullptr; }
 
 void TupleEngine::load(std::span<const SetRule> rules) {
   check_room(rules.size());

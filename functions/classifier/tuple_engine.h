@@ -35,7 +35,7 @@ class TupleEngine : public RuleEngine {
   void change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) override;
   void classify(const uint32_t* const* keys, Outcome* outcomes, int n) const override;
   size_t bytes() const override;
-  /** As large again, beside what classify() goes by. None with more than kMostDimensions values in a key. */
+  /** As large again, beside what classify() goes by. None with more than kMaxDimensions values in a key. */
   heddle::Table* table() override;
   bool has_retired() const override;
   void reclaim() override;

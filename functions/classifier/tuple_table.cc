@@ -32,13 +32,13 @@ std::span<const std::byte> TupleTable::bytes() const {
 }
 
 std::unique_ptr<TupleTable::Built> TupleTable::lay_out(const Tables& tables) const {
-  constexpr size_t kFewestIds = 4096, kFewestWays = 64, kLeastHeads = size_t{256} << 10;
+  constexpr size_t kFewestIds = 4096, kFewestWays = 64, kMinHeads = size_t{256} << 10;
   Image image{};
   put_places(image, limits_.layout);
   image.no_match = limits_.no_match;
   auto built = std::make_unique<Built>();
   built->ids =
-      static_cast<uint32_t>(std::min<size_t>(tables.ids + std::max<size_t>(tables.ids / 4, kFewestIds), kMostRules));
+      static_cast<uint32_t>(std::min<size_t>(tables.ids + std::max<size_t>(tables.ids / 4, kFewestIds), kMaxRules));
   built->most_ways = static_cast<uint32_t>(std::max(2 * tables.ways.size(), kFewestWays));
   const size_t heads = heads_bytes(tables.ways);
   size_t end = sizeof image;
@@ -48,7 +48,7 @@ std::unique_ptr<TupleTable::Built> TupleTable::lay_out(const Tables& tables) con
     return start;
   };
   image.ways = take(size_t{kLists} * built->most_ways * sizeof(ImageWay));
-  built->next_heads = take(heads + std::max(heads / 4, kLeastHeads));
+  built->next_heads = take(heads + std::max(heads / 4, kMinHeads));
   built->end_heads = end;
   image.checks = take(built->ids * places() * sizeof(TupleCheck));
   image.entries = take(built->ids * sizeof(TupleEntry));

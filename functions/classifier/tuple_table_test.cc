@@ -100,7 +100,7 @@ class Device {
 
 /** Changes a set of rules from `pool`, with numbers below `numbers`, at random; readers look keys near them up. */
 void expect_whole_sets(std::mt19937& random, const std::vector<Rule>& pool, uint32_t numbers, uint32_t changes) {
-  constexpr size_t kKeys = 48, kMostReaders = 6;
+  constexpr size_t kKeys = 48, kMaxReaders = 6;
   const auto keys = keys_near(random, pool, kKeys);
   Subject subject(EngineKind::tuple);
   subject.load({pool.begin(), pool.begin() + numbers / 13}, 7);
@@ -117,7 +117,7 @@ void expect_whole_sets(std::mt19937& random, const std::vector<Rule>& pool, uint
   std::vector<Reader> readers;
   size_t wrong = 0, looks = 0;
   const auto look = [&](const Image& image) {
-    if (readers.size() < kMostReaders && random() % 8 == 0) readers.emplace_back(image);
+    if (readers.size() < kMaxReaders && random() % 8 == 0) readers.emplace_back(image);
     const auto check = [&](const Reader& reader) {
       for (int i = 0; i < 3; ++i, ++looks) {
         const size_t k = random() % kKeys;
@@ -231,7 +231,7 @@ TEST(TupleTable, HasWhatThereIsWhenItIsAskedFor) {
 
 TEST(TupleTable, IsNoneWithMoreFieldsThanAGpuReads) {
   RuleEngine::Limits limits{kNoMatch, size_t{1} << 30};
-  for (uint16_t byte = 0; byte < kMostDimensions - kFields; ++byte) limits.layout.push_back({Place::frame, 1, byte});
+  for (uint16_t byte = 0; byte < kMaxDimensions - kFields; ++byte) limits.layout.push_back({Place::frame, 1, byte});
   EXPECT_NE(make_engine(EngineKind::tuple, limits)->table(), nullptr);
   limits.layout.push_back({Place::frame, 1, 100});
   EXPECT_EQ(make_engine(EngineKind::tuple, limits)->table(), nullptr);

@@ -6,8 +6,8 @@
 namespace heddle::cuckoo {
 namespace {
 
-constexpr size_t kMostSearched = 2048;  // buckets that are looked at for a free slot
-constexpr size_t kMostGathered = 256;   // words that go to copies together
+constexpr size_t kMaxSearched = 2048;  // buckets that are looked at for a free slot
+constexpr size_t kMaxGathered = 256;   // words that go to copies together
 
 }  // namespace
 
@@ -18,7 +18,7 @@ void CuckooTable::reset(size_t capacity, uint64_t seed, uint32_t owner, std::arr
   memory_ = map_huge_pages(bytes_);
   capacity_ = capacity;
   size_ = 0;
-  gathered_.reserve(kMostGathered);
+  gathered_.reserve(kMaxGathered);
   *reinterpret_cast<Image*>(memory_.get()) = {.moves = 0,
                                               .seed = seed,
                                               .buckets = static_cast<uint32_t>(buckets),
@@ -62,7 +62,7 @@ void CuckooTable::gather(const TableWord& word) {
     return;
   }
   gathered_.push_back(word);
-  if (gathered_.size() == kMostGathered) publish();
+  if (gathered_.size() == kMaxGathered) publish();
 }
 
 void CuckooTable::publish() {
@@ -96,15 +96,15 @@ uint64_t* CuckooTable::make_room(uint32_t first, uint32_t second) {
     int16_t before;  // the step whose entry would come here
     int16_t slot;    // of that entry
   };
-  static_assert(kMostSearched <= INT16_MAX);
-  Step steps[kMostSearched];
+  static_assert(kMaxSearched <= INT16_MAX);
+  Step steps[kMaxSearched];
   steps[0] = {first, -1, 0}, steps[1] = {second, -1, 0};
   int count = 2;
   for (int at = 0; at < count; ++at) {
     uint64_t* words = bucket(steps[at].bucket).word;
     uint64_t* free = std::find(words, words + kSlots, 0u);
     if (free == words + kSlots) {
-      for (int slot = 0; slot < kSlots && count < static_cast<int>(kMostSearched); ++slot)
+      for (int slot = 0; slot < kSlots && count < static_cast<int>(kMaxSearched); ++slot)
         steps[count++] = {other_bucket(image(), steps[at].bucket, words[slot] & kKeyMask), static_cast<int16_t>(at),
                           static_cast<int16_t>(slot)};
       continue;

@@ -15,7 +15,7 @@ void EtherMirror::run_cpu(Batch& batch) {
   Packet* const* packets = batch.packets();  // the stores below might change anything in memory, but not these
   const int n = batch.size();
   for (int i = 0; i < n; ++i) {
-    if (length(packets[i]) < ether_mirror::kLeastBytes) [[unlikely]] {
+    if (length(packets[i]) < ether_mirror::kMinBytes) [[unlikely]] {
       batch.drop(i, ether_mirror::kShort);
       continue;
     }

@@ -10,7 +10,7 @@ struct MirrorTile {
   __device__ void operator()(const gpu::Block& block, gpu::Tile& tile, const Table&) const {
     for (int i : tile.mine(block)) {
       uint8_t* frame = tile.frame(i);
-      if (tile.length(i) < kLeastBytes) {
+      if (tile.length(i) < kMinBytes) {
         tile.drop(i, kShort);
       } else if (tile.length(i) >= 16 && gpu::is_aligned<16>(frame)) {
         auto* at = reinterpret_cast<uint4*>(frame);

@@ -18,7 +18,7 @@ HEDDLE_HD inline Addresses mirrored(Addresses a) {
 }
 
 /** Shorter frames have no addresses. */
-constexpr uint32_t kLeastBytes = 12;
+constexpr uint32_t kMinBytes = 12;
 enum Reason : int { kShort };
 
 }  // namespace heddle::ether_mirror

@@ -35,7 +35,7 @@ struct Bucket {
    *  overtaken comes when that one did. */
   HEDDLE_HD constexpr bool take(const Limits& limits, uint32_t now_ms) {
     const uint32_t since = (now_ms - ms) & kTimes;
-    if (since <= kTimes - kMostLate) {
+    if (since <= kTimes - kMaxLate) {
       const uint64_t come = uint64_t{since} * limits.rate;
       missing = come < missing ? missing - static_cast<uint32_t>(come) : 0;
       ms = now_ms & kTimes;
@@ -47,7 +47,7 @@ struct Bucket {
 
  private:
   static constexpr uint32_t kTimes = (1u << kTimeBits) - 1;
-  static constexpr uint32_t kMostLate = 1u << 22;  // over an hour; what seems later has come 8 hours or more after
+  static constexpr uint32_t kMaxLate = 1u << 22;  // over an hour; what seems later has come 8 hours or more after
 };
 
 /** What a GPU keeps for a place of the table: the bucket of its last flow, and above it the flow's generation, of which

@@ -128,7 +128,7 @@ uint32_t FlowTable::now_ms() {
 }
 
 void FlowTable::run_cpu(Batch& batch) {
-  constexpr int kGroup = ThreadTable::kMost;
+  constexpr int kGroup = ThreadTable::kMax;
   const auto thread = static_cast<size_t>(batch.thread);
   ThreadTable& table = *tables_[thread];
   table.begin_batch();

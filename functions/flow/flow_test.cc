@@ -383,9 +383,9 @@ TEST(Flow, TenMillionFlows) {
   const std::vector<flow::Watcher*> watchers;
   flow::ThreadTable table(0, kFlows, 60000, 99, watchers);
   ASSERT_GE(table.places(), kFlows);
-  flow::Key keys[flow::ThreadTable::kMost];
-  uint32_t places[flow::ThreadTable::kMost];
-  const uint32_t now[flow::ThreadTable::kMost] = {};
+  flow::Key keys[flow::ThreadTable::kMax];
+  uint32_t places[flow::ThreadTable::kMax];
+  const uint32_t now[flow::ThreadTable::kMax] = {};
   uint64_t lost = 0, wrong = 0;
   for (const bool again : {false, true})
     for (uint32_t k = 0; k < kFlows; k += std::size(keys)) {

@@ -14,7 +14,7 @@ namespace {
 
 // FlowCounter's word: bytes in the low 36 bits, packets above. RateLimiter's: bucket.h.
 constexpr int kByteBits = 36;
-constexpr uint64_t kMostBytes = (uint64_t{1} << kByteBits) - 1, kMostPackets = (uint64_t{1} << (64 - kByteBits)) - 1;
+constexpr uint64_t kMaxBytes = (uint64_t{1} << kByteBits) - 1, kMaxPackets = (uint64_t{1} << (64 - kByteBits)) - 1;
 
 flow::Key key_from(const std::string& text) {
   std::istringstream words(text);
@@ -37,16 +37,16 @@ void FlowCounter::start(const Environment& environment) {
   if (on_gpu) places_.value = table_->places(environment.threads);
 }
 
-FlowCounter::Counts FlowCounter::counts_of(uint64_t word) { return {word >> kByteBits, word & kMostBytes}; }
+FlowCounter::Counts FlowCounter::counts_of(uint64_t word) { return {word >> kByteBits, word & kMaxBytes}; }
 
 FlowCounter::Counts FlowCounter::sum(const flow::Entry& entry, const flow::PlaceCounts& on_gpu) const {
   const flow::Places& places = places_.value;
   const uint32_t generation = places.generation_in(places.column_of(0, entry.generation()));
   Counts counts = counts_of(entry.word(word_));
   if (flow::is_of(on_gpu.packets, generation))
-    counts.packets = std::min(counts.packets + flow::count_in(on_gpu.packets), kMostPackets);
+    counts.packets = std::min(counts.packets + flow::count_in(on_gpu.packets), kMaxPackets);
   if (flow::is_of(on_gpu.bytes, generation))
-    counts.bytes = std::min(counts.bytes + flow::count_in(on_gpu.bytes), kMostBytes);
+    counts.bytes = std::min(counts.bytes + flow::count_in(on_gpu.bytes), kMaxBytes);
   return counts;
 }
 
@@ -79,8 +79,8 @@ void FlowCounter::run_cpu(Batch& batch) {
   for (int i = 0; i < batch.size(); ++i) {
     flow::Entry& entry = flow_of(flows, i, batch.thread);
     const Counts before = counts_of(entry.word(word_));
-    const uint64_t packets = std::min(before.packets + 1, kMostPackets);
-    const uint64_t bytes = std::min(before.bytes + batch.length(i), kMostBytes);
+    const uint64_t packets = std::min(before.packets + 1, kMaxPackets);
+    const uint64_t bytes = std::min(before.bytes + batch.length(i), kMaxBytes);
     entry.set_word(word_, packets << kByteBits | bytes);
   }
 }

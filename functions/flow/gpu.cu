@@ -28,7 +28,7 @@ struct CountTile {
   static __device__ void add(Word& word, uint32_t more, const Places& places, uint32_t generation) {
     for (Word now = __ldcg(&word);;) {
       if (is_of(now, generation)) {
-        if (count_in(now) >= kMostCounted) return;
+        if (count_in(now) >= kMaxCounted) return;
         now = atomicAdd(&word, static_cast<Word>(more));
         if (!is_of(now, generation)) take_back(word, now + more, more);
         return;

@@ -13,7 +13,7 @@ namespace heddle {
 
 namespace {
 
-constexpr size_t kMostServers = 65535;
+constexpr size_t kMaxServers = 65535;
 constexpr uint64_t kHasServer = uint64_t{1} << 32;  // of a word; below: the address, network byte order
 
 /** What a new flow with these packets gets. */
@@ -34,7 +34,7 @@ void LoadBalancer::configure(click::Arguments& arguments) {
     if (!arguments.read(argument.text, server)) arguments.error(argument, "an IPv4 address");
     servers.push_back(htonl(server.value));
   }
-  if (servers.empty() || servers.size() > kMostServers) arguments.error("expected 1 to 65535 servers");
+  if (servers.empty() || servers.size() > kMaxServers) arguments.error("expected 1 to 65535 servers");
   servers_.set(servers);
 }
 
@@ -89,7 +89,7 @@ void LoadBalancer::handlers(Handlers& list) {
         std::vector<uint32_t> servers;
         for (std::string word; words >> word;)
           servers.push_back(htonl(click::value_of<click::Ipv4Address>(word).value));
-        if (servers.empty() || servers.size() > kMostServers) throw Error("expected 1 to 65535 IPv4 addresses");
+        if (servers.empty() || servers.size() > kMaxServers) throw Error("expected 1 to 65535 IPv4 addresses");
         servers_.set(servers);
       });
 }

@@ -11,13 +11,13 @@ namespace heddle::flow {
 /** How column flow names a flow: the low bits are its place, counted over all threads' tables; the others are the low
  *  bits of the place's generation, which tells apart the flows that have it one after the other. */
 struct Places {
-  static constexpr uint32_t kLeastBits = 7;
+  static constexpr uint32_t kMinBits = 7;
 
   uint32_t count = 0;
-  uint32_t bits = kLeastBits;  ///< of the column that are the place
+  uint32_t bits = kMinBits;  ///< of the column that are the place
 
   static constexpr Places of(uint32_t count) {
-    return {count, std::max(kLeastBits, static_cast<uint32_t>(std::bit_width(count - 1)))};
+    return {count, std::max(kMinBits, static_cast<uint32_t>(std::bit_width(count - 1)))};
   }
   constexpr uint32_t column_of(uint32_t place, uint32_t generation) const { return generation << bits | place; }
   HEDDLE_HD constexpr uint32_t place_in(uint32_t column) const { return column & ((1u << bits) - 1); }
@@ -38,7 +38,7 @@ struct PlaceCounts {
 
 constexpr int kCountBits = 38;
 /** Nothing is added to counts from here on, so that what others are adding at that time has room as well. */
-constexpr uint64_t kMostCounted = uint64_t{1} << (kCountBits - 1);
+constexpr uint64_t kMaxCounted = uint64_t{1} << (kCountBits - 1);
 
 HEDDLE_HD constexpr uint64_t counted(uint32_t generation, uint64_t count) {
   return uint64_t{generation + 1} << kCountBits | count;

@@ -93,7 +93,7 @@ uint32_t ThreadTable::find(const Key& key) const {
 }
 
 void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n) {
-  Hash hashes[kMost];
+  Hash hashes[kMax];
   for (int i = 0; i < n; ++i) {
     hashes[i] = hash_of(keys[i]);
     for (const uint32_t bucket : hashes[i].bucket) __builtin_prefetch(&tags_[bucket * kWays]);

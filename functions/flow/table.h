@@ -63,7 +63,7 @@ class ThreadTable {
   struct Counts {
     std::atomic<uint64_t> flows{0}, added{0}, expired{0}, evicted{0};
   };
-  static constexpr int kMost = 64;  ///< keys in one call
+  static constexpr int kMax = 64;  ///< keys in one call
 
   /** Places of a table for `capacity` flows, a power of two. */
   static uint32_t places_for(size_t capacity);

@@ -222,8 +222,8 @@ void keep_last(std::vector<Route>& routes) {
 
 void check_ports(std::span<const Route> routes) {
   for (const Route& route : routes)
-    if (route.hop.port >= RouteTable::kMostPorts)
-      throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, RouteTable::kMostPorts - 1));
+    if (route.hop.port >= RouteTable::kMaxPorts)
+      throw Error(format("output %u: IPv6 routes lead to outputs 0 to %u", route.hop.port, RouteTable::kMaxPorts - 1));
 }
 
 /** The route of exactly this prefix, or null. `routes` are sorted. */

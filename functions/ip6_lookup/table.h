@@ -38,7 +38,7 @@ class RouteTable : public Table {
   EngineKind engine() const { return engine_; }
 
   /** Makes `routes` the set; of several with one prefix the last wins. Throws Error, with the table unchanged, if a
-   *  port is above kMostPorts - 1, or if the image would be too large. */
+   *  port is above kMaxPorts - 1, or if the image would be too large. */
   void load(std::vector<Route> routes);
 
   /** Adds or replaces the routes `set` and removes those with the prefixes of `gone`. Throws as load() does. */
@@ -77,7 +77,7 @@ class RouteTable : public Table {
   void choose_form_again();
   const char* form() const { return form_.load(std::memory_order_relaxed)->name; }
 
-  static constexpr uint32_t kMostPorts = kFirstTree - 1;
+  static constexpr uint32_t kMaxPorts = kFirstTree - 1;
 
  private:
   /** The routes with `set` and without those of `gone`. Both are sorted, without doubles, and have no prefix in

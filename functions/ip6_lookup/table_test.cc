@@ -342,23 +342,23 @@ TEST(Ip6Trie, KnowsItsGateways) {
   const auto route_by = [](uint32_t prefix, uint32_t gateway) {
     return Route{prefix_of({uint64_t{prefix} << 40, 0}, 24), {{0xfe80000000000000, gateway + 1}, 7}};
   };
-  constexpr uint32_t kMost = UINT16_MAX + 1 - kFirstTree;
+  constexpr uint32_t kMax = UINT16_MAX + 1 - kFirstTree;
   std::vector<Route> routes;
-  for (uint32_t i = 0; i < kMost; ++i) routes.push_back(route_by(i, i));
+  for (uint32_t i = 0; i < kMax; ++i) routes.push_back(route_by(i, i));
   RouteTable table(EngineKind::trie);
   table.load(routes);
   const auto number_at = [&](uint32_t prefix) {
     return hop_of(table.image(), lookup(table.image(), uint64_t{prefix} << 40, 5)).gateway;
   };
   std::set<uint32_t> numbers;
-  for (uint32_t i = 0; i < kMost; ++i) numbers.insert(number_at(i));
-  EXPECT_EQ(numbers.size(), kMost);
+  for (uint32_t i = 0; i < kMax; ++i) numbers.insert(number_at(i));
+  EXPECT_EQ(numbers.size(), kMax);
   EXPECT_FALSE(numbers.contains(0));
-  const Route more = route_by(kMost, kMost);
+  const Route more = route_by(kMax, kMax);
   EXPECT_THROW(table.change({&more, 1}, {}), Error);
-  EXPECT_EQ(table.routes().size(), kMost);
+  EXPECT_EQ(table.routes().size(), kMax);
   // The values of gateways that nothing has any more come back when the trie is built anew.
-  const Route other = route_by(3, kMost);
+  const Route other = route_by(3, kMax);
   table.change({&other, 1}, {}), table.reclaim();
   EXPECT_FALSE(numbers.contains(number_at(3)));
   EXPECT_TRUE(numbers.contains(number_at(4)));
@@ -373,10 +373,10 @@ TEST_P(Ip6Table, TakesTheLastOfEqualPrefixes) {
 
 TEST_P(Ip6Table, RefusesOutputsThatItCannotHold) {
   RouteTable table(GetParam());
-  const Route fits{prefix_of({}, 0), {{}, RouteTable::kMostPorts - 1}},
-      beyond{prefix_of({}, 0), {{}, RouteTable::kMostPorts}};
+  const Route fits{prefix_of({}, 0), {{}, RouteTable::kMaxPorts - 1}},
+      beyond{prefix_of({}, 0), {{}, RouteTable::kMaxPorts}};
   table.load({fits});
-  EXPECT_EQ(lookup(table.image(), 1, 1), RouteTable::kMostPorts);
+  EXPECT_EQ(lookup(table.image(), 1, 1), RouteTable::kMaxPorts);
   EXPECT_THROW(table.load({beyond}), Error);
   EXPECT_EQ(table.routes().size(), 1u);
 }

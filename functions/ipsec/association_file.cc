@@ -84,7 +84,7 @@ class Parser {
     if (!now_.sa.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
       return "seq and oseq have 32 bits without flag esn";
     if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";
-    if (list_.size() == kMostAssociations) return format("there are more than %zu associations", kMostAssociations);
+    if (list_.size() == kMaxAssociations) return format("there are more than %zu associations", kMaxAssociations);
     return "";
   }
 

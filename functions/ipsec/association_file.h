@@ -26,7 +26,7 @@ struct FileAssociation {
 
 using AssociationList = std::vector<FileAssociation, WipingAllocator<FileAssociation>>;
 
-constexpr size_t kMostAssociations = 100000, kLargestWindow = 4096;
+constexpr size_t kMaxAssociations = 100000, kLargestWindow = 4096;
 
 /** Reads what `ip xfrm state` and `ip -s xfrm state` print, for ESP:
  *

@@ -357,12 +357,12 @@ TEST(AssociationFile, RefusesFilesThatOthersMayRead) {
 
 TEST(AssociationFile, TakesAHundredThousand) {
   std::string text;
-  for (unsigned i = 0; i <= kMostAssociations; ++i)
+  for (unsigned i = 0; i <= kMaxAssociations; ++i)
     text += format(
         "src 10.0.0.1 dst 10.0.0.2\nproto esp spi %u mode tunnel\nauth hmac(sha1) %s\nenc rfc3686(ctr(aes)) %s\n",
         1000 + i, kKey.c_str(), kKey.c_str());
   std::vector<std::string> errors;
-  EXPECT_EQ(parse_associations(text, "f", errors).size(), kMostAssociations);
+  EXPECT_EQ(parse_associations(text, "f", errors).size(), kMaxAssociations);
   EXPECT_EQ(errors, std::vector<std::string>{"f:400001: there are more than 100000 associations"});
 }
 

@@ -111,8 +111,8 @@ std::unique_ptr<Generation> Associations::successor(const AssociationList& list)
   }
   changes = changes || list.size() != old.size();
   if (!changes) return nullptr;
-  if (seats.size() > kMostPlaces)
-    throw Error(format("there are no more than %zu places for associations; hotconfig begins anew", kMostPlaces));
+  if (seats.size() > kMaxPlaces)
+    throw Error(format("there are no more than %zu places for associations; hotconfig begins anew", kMaxPlaces));
   const auto extended = [](auto& one) { return one.sa.extended; };
   return std::make_unique<Generation>(seats, old.image().link_bytes,
                                       old.image().has_extended || std::ranges::any_of(list, extended));

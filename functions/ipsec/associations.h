@@ -14,7 +14,7 @@
 
 namespace heddle::ipsec {
 
-constexpr size_t kMostPlaces = 2 * kMostAssociations;  ///< of those that go and those that come in one change
+constexpr size_t kMaxPlaces = 2 * kMaxAssociations;  ///< of those that go and those that come in one change
 
 /** The security associations of an element, one generation after the other. An association that stays has the same
  *  place and progress in all of them; what is left keeps its place until no packet can have it. On a GPU keys are wiped

@@ -106,7 +106,7 @@ void Burst::add(const Details& sa, uint8_t* esp, uint32_t bytes, uint32_t high, 
 
 bool Burst::finish() {
   if (count_ == 0) return true;
-  IMB_JOB* done[kMost];
+  IMB_JOB* done[kMax];
   std::memcpy(done, jobs_, sizeof(IMB_JOB*) * static_cast<size_t>(count_));
   uint32_t finished = IMB_SUBMIT_BURST(manager_.get(), static_cast<uint32_t>(count_), done);
   bool ok = imb_get_errno(manager_.get()) == 0;
@@ -114,7 +114,7 @@ bool Burst::finish() {
     for (uint32_t i = 0; i < n; ++i) ok = ok && done[i]->status == IMB_STATUS_COMPLETED;
   };
   check(finished);
-  for (uint32_t more; (more = IMB_FLUSH_BURST(manager_.get(), kMost, done)) > 0; finished += more) check(more);
+  for (uint32_t more; (more = IMB_FLUSH_BURST(manager_.get(), kMax, done)) > 0; finished += more) check(more);
   return ok && finished == static_cast<uint32_t>(count_);
 }
 

@@ -9,10 +9,10 @@
 
 namespace heddle::ipsec {
 
-/** What a packet thread hands to intel-ipsec-mb: up to kMost packets at a time. */
+/** What a packet thread hands to intel-ipsec-mb: up to kMax packets at a time. */
 class Burst {
  public:
-  static constexpr int kMost = IMB_MAX_BURST_SIZE;
+  static constexpr int kMax = IMB_MAX_BURST_SIZE;
 
   Burst();
 
@@ -48,9 +48,9 @@ class Burst {
 
   std::unique_ptr<IMB_MGR, Free> manager_;
   int count_ = 0;
-  IMB_JOB* jobs_[kMost];
-  alignas(16) uint8_t ivs_[kMost][16], headers_[kMost][16];
-  Tag tags_[kMost];
+  IMB_JOB* jobs_[kMax];
+  alignas(16) uint8_t ivs_[kMax][16], headers_[kMax][16];
+  Tag tags_[kMax];
 };
 
 /** One for each packet thread. */

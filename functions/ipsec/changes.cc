@@ -123,8 +123,8 @@ void Changes::add(const std::string& file) {
     for (const FileAssociation& one : more) {
       if (mine_.find(one.sa.spi) != Associations::kNone)
         mistakes.add(one.line, format("there is an association 0x%08x; remove it first", swapped(one.sa.spi)));
-      else if (list.size() == kMostAssociations)
-        mistakes.add(one.line, format("there would be more than %zu associations", kMostAssociations));
+      else if (list.size() == kMaxAssociations)
+        mistakes.add(one.line, format("there would be more than %zu associations", kMaxAssociations));
       else
         list.push_back(one);
     }

@@ -36,9 +36,9 @@ void IPsecDecap::configure(click::Arguments& arguments) {
 bool IPsecDecap::may_reuse(uint32_t place, const FileAssociation& from) const {
   if (!read_gpu_state || !from.sa.extended) return true;
   Highest highest;
-  // Below kMostBehind it changes nothing: see number_near().
+  // Below kMaxBehind it changes nothing: see number_near().
   return read_gpu_state(place * sizeof highest, std::as_writable_bytes(std::span(&highest, 1))) &&
-         highest.number < kMostBehind;
+         highest.number < kMaxBehind;
 }
 
 std::string IPsecDecap::problem_with(const FileAssociation& from) const {
@@ -126,9 +126,9 @@ int IPsecDecap::prepare(const Generation& all, Packet* packet, Work& to) const {
 void IPsecDecap::run_cpu(Batch& batch) {
   const Generation& all = associations_.current();
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
-  Work work[Burst::kMost];
-  for (int first = 0; first < batch.size(); first += Burst::kMost) {
-    const int end = std::min(batch.size(), first + Burst::kMost);
+  Work work[Burst::kMax];
+  for (int first = 0; first < batch.size(); first += Burst::kMax) {
+    const int end = std::min(batch.size(), first + Burst::kMax);
     burst.begin(end - first);
     for (int i = first; i < end; ++i) {
       Work& to = work[burst.count()];

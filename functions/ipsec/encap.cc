@@ -156,9 +156,9 @@ void IPsecEncap::run_cpu(Batch& batch) {
   const uint64_t* ivs = batch.wide_column(Column::esp_iv);
   const Generation& all = associations_.current();
   Burst& burst = *bursts_[static_cast<size_t>(batch.thread)];
-  int packets[Burst::kMost];
-  for (int first = 0; first < batch.size(); first += Burst::kMost) {
-    const int end = std::min(batch.size(), first + Burst::kMost);
+  int packets[Burst::kMax];
+  for (int first = 0; first < batch.size(); first += Burst::kMax) {
+    const int end = std::min(batch.size(), first + Burst::kMax);
     burst.begin(end - first);
     for (int i = first; i < end; ++i) {
       Work work;

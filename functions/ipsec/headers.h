@@ -9,7 +9,7 @@
 namespace heddle::ipsec {
 
 constexpr uint8_t kProtocolNone = 59;
-constexpr uint32_t kMostIpBytes = 65535;
+constexpr uint32_t kMaxIpBytes = 65535;
 
 /** What Encap enciphers of a packet. */
 struct Plain {
@@ -60,7 +60,7 @@ HEDDLE_HD Plain plain_of(const Form& form, const uint8_t* packet, uint32_t avail
     plain.reason = kNoSa;
   else if (form.transport)
     keep_headers(packet, plain);
-  if (plain.reason == kGood && protected_bytes(form, plain) > kMostIpBytes) plain.reason = kMalformed;
+  if (plain.reason == kGood && protected_bytes(form, plain) > kMaxIpBytes) plain.reason = kMalformed;
   return plain;
 }
 

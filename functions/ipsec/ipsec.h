@@ -225,7 +225,7 @@ class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
   bool numbers(const ipsec::Associations& others) const;
 
  private:
-  static constexpr uint32_t kLeastMtu = 256, kNoMtu = 65535;
+  static constexpr uint32_t kMinMtu = 256, kNoMtu = 65535;
   using By = ipsec::By;
   uint32_t inner_mtu() const;
   /** A line for each association: place, SPI, the last number that has been taken. */
@@ -303,7 +303,7 @@ class IPsecDecap : public Element, public Chooses, public KeepsGpuState {
   bool follows_device() const override { return fits_gpu(); }
   void placed(bool on_gpu) override;
   std::string choice() const override;
-  size_t gpu_states() const override { return associations_.has_extended() ? ipsec::kMostPlaces : 1; }
+  size_t gpu_states() const override { return associations_.has_extended() ? ipsec::kMaxPlaces : 1; }
   std::string hidden_from_cpu() const override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;

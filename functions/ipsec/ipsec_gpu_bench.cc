@@ -72,7 +72,7 @@ class Encap {
       spec.copies = {.in = kWhole,
                      .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
                      .before = kFrontBytes,
-                     .behind = kMostPadding + kTrailerBytes + kMostIcvBytes};
+                     .behind = kMaxPadding + kTrailerBytes + kMaxIcvBytes};
     slots_.start(spec);
   }
 

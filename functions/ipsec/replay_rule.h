@@ -11,12 +11,12 @@ enum ReplayReason : int { kCameBefore, kOthers, kLimitReached };
 
 /** By how much numbers may be below the highest that has been authenticated when windows are judged later: packets are
  *  still under way then, and those before them come in any order. */
-constexpr uint64_t kMostBehind = uint64_t{1} << 30;
+constexpr uint64_t kMaxBehind = uint64_t{1} << 30;
 
 /** The whole extended sequence number of a packet that has `low` of it (RFC 4303, A2.2), `top` being the highest: as
- *  ReplayWindow::extended() of a window of kMostBehind, with no number below 0. */
+ *  ReplayWindow::extended() of a window of kMaxBehind, with no number below 0. */
 HEDDLE_HD inline uint64_t number_near(uint64_t top, uint32_t low) {
-  const uint64_t bottom = top < kMostBehind ? 0 : top - kMostBehind + 1;
+  const uint64_t bottom = top < kMaxBehind ? 0 : top - kMaxBehind + 1;
   return bottom + static_cast<uint32_t>(low - static_cast<uint32_t>(bottom));
 }
 

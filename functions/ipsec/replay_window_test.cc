@@ -87,7 +87,7 @@ TEST(ReplayWindow, InfersTheUpperHalf) {
 
 // Where windows are judged later: the same of a long window, with no number below 0.
 TEST(ReplayWindow, NumbersAreNearTheHighest) {
-  constexpr auto kBehind = static_cast<uint32_t>(kMostBehind);
+  constexpr auto kBehind = static_cast<uint32_t>(kMaxBehind);
   std::mt19937 random(2);
   for (const uint32_t th : {0u, 1u, 5u, 0x7ffffffeu})
     for (const uint32_t tl : {0u, 1u, kBehind - 1, kBehind, kBehind + 1, 0x80000000u, UINT32_MAX - 1, UINT32_MAX}) {

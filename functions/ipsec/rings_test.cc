@@ -115,7 +115,7 @@ TEST_P(IPsecBetweenRings, SoAreThoseOfGatheredPackets) {
   expect_order({.in = kWhole,
                 .out = {gpu::Span::kFromStart, gpu::Span::kToEnd},
                 .before = kIp6Bytes + kEspBytes + kIvBytes,
-                .behind = kMostPadding + kTrailerBytes + kMostIcvBytes});
+                .behind = kMaxPadding + kTrailerBytes + kMaxIcvBytes});
 }
 
 void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
@@ -128,7 +128,7 @@ void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
   options.columns = columns(Column::sa, Column::esp_sequence, Column::esp_iv);
   options.functions = {{.table = {}, .outputs = {1}},
                        {"IPsecSequence", sequence(associations, 0, kMtu), {3, 2}, associations.count()},
-                       {"IPsecSequence", sequence(associations, 1, kMostIpBytes), {3, 3}, associations.count()},
+                       {"IPsecSequence", sequence(associations, 1, kMaxIpBytes), {3, 3}, associations.count()},
                        {"IPsecEncap", copy_of(associations.bytes()), {RingRig::kTransmit}}};
   RingRig rig(options);
   const uint64_t frames = GetParam().device.starts_with("simt") ? 5'000 : 500'000;

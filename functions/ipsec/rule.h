@@ -25,7 +25,7 @@ enum Flag : uint32_t {
 };
 
 constexpr uint32_t kIp4Bytes = 20, kIp6Bytes = 40, kUdpBytes = 8;
-constexpr uint32_t kEspBytes = 8, kIvBytes = 8, kTrailerBytes = 2, kMostIcvBytes = 16;
+constexpr uint32_t kEspBytes = 8, kIvBytes = 8, kTrailerBytes = 2, kMaxIcvBytes = 16;
 
 /** What an association's packets look like from outside. */
 struct Form {
@@ -108,7 +108,7 @@ struct alignas(256) Image {
   }
 };
 
-constexpr uint32_t kMostPadding = 3;
+constexpr uint32_t kMaxPadding = 3;
 constexpr uint32_t kFrontBytes = kIp4Bytes + kEspBytes + kIvBytes;  ///< what a tunnel over IPv4 puts before a packet
 constexpr uint8_t kProtocolEsp = 50, kProtocolIp4 = 4, kProtocolIp6 = 41;
 

@@ -16,7 +16,7 @@ using namespace ipsec;
 void IPsecSequence::configure(click::Arguments& arguments) {
   arguments.required("ENCAP", encap_name_).keyword("SPI", spi_);
   uint32_t mtu = kNoMtu;
-  arguments.keyword("MTU", mtu, kLeastMtu, kNoMtu);
+  arguments.keyword("MTU", mtu, kMinMtu, kNoMtu);
   mtu_ = mtu;
   arguments.choice("BY", by_, {{"selector", By::selector}, {"column", By::column}});
   if (spi_ != 0) by_ = By::spi;
@@ -213,8 +213,8 @@ void IPsecSequence::handlers(Handlers& list) {
   list.write("mtu", [this](const std::string& text) {
     uint32_t mtu = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mtu);
-    if (error != std::errc() || end != text.data() + text.size() || mtu < kLeastMtu || mtu > kNoMtu)
-      throw Error(format("'%s' is no MTU from %u to %u", text.c_str(), kLeastMtu, kNoMtu));
+    if (error != std::errc() || end != text.data() + text.size() || mtu < kMinMtu || mtu > kNoMtu)
+      throw Error(format("'%s' is no MTU from %u to %u", text.c_str(), kMinMtu, kNoMtu));
     mtu_ = mtu;
     table_.set_mtu(mtu);
   });

@@ -64,7 +64,7 @@ void L2Switch::configure(click::Arguments& arguments) {
   arguments.keyword("FILE", file_).keyword("CAPACITY", capacity, size_t{1}, size_t{100'000'000});
   arguments.keyword("TIMEOUT", timeout).keyword("LEARN", learn_);
   timeout_us_ = timeout.microseconds;
-  if (port_count() > kMostPorts) arguments.error(format("has %u ports; the most are %u", port_count(), kMostPorts));
+  if (port_count() > kMaxPorts) arguments.error(format("has %u ports; the most are %u", port_count(), kMaxPorts));
   std::random_device random;
   table_.reset(capacity, uint64_t{random()} << 32 | random(),
                owner_of(port_count(), learn_ ? tick_.load() : 0u, round_));

@@ -6,7 +6,7 @@ namespace heddle::l2_switch {
 
 /** The value of an entry: the port + 1 in the lower 12 bits; above, when its address was last seen: 0 for entries that
  *  stay, else 1 to kTicks, which come round. */
-constexpr uint32_t kPortBits = 12, kMostPorts = (1 << kPortBits) - 2, kTicks = 15;
+constexpr uint32_t kPortBits = 12, kMaxPorts = (1 << kPortBits) - 2, kTicks = 15;
 
 HEDDLE_HD constexpr uint32_t port_of(uint64_t word) {
   return static_cast<uint32_t>(word >> cuckoo::kValueShift & ((1 << kPortBits) - 1)) - 1;

@@ -51,7 +51,7 @@ std::string put_component(std::string_view text, std::string& wire) {
   if (const size_t equals = text.find('='); equals != std::string_view::npos) {
     const char* last = text.data() + equals;
     if (const auto [end, error] = std::from_chars(text.data(), last, type);
-        error != std::errc() || end != last || type == 0 || type > kMostType)
+        error != std::errc() || end != last || type == 0 || type > kMaxType)
       return "'" + std::string(text.substr(0, equals)) + "' is not the type of a component, 1 to 65535";
     escaped.remove_prefix(equals + 1);
   }
@@ -80,8 +80,8 @@ std::string parse_name(std::string_view text, std::string& wire, int& components
     if (std::string problem = put_component(text.substr(0, end), wire); !problem.empty()) return problem;
     text.remove_prefix(std::min(end + 1, text.size()));
   }
-  if (components > kMostComponents)
-    return "it has " + std::to_string(components) + " components; the most are " + std::to_string(kMostComponents);
+  if (components > kMaxComponents)
+    return "it has " + std::to_string(components) + " components; the most are " + std::to_string(kMaxComponents);
   return "";
 }
 

@@ -15,7 +15,7 @@
 namespace heddle::bench {
 namespace {
 
-constexpr uint32_t kPackets = GpuSlots::kPackets, kHeader = 14, kMostBytes = 256;
+constexpr uint32_t kPackets = GpuSlots::kPackets, kHeader = 14, kMaxBytes = 256;
 constexpr uint16_t kOutputs = 16;
 constexpr double kSeconds = 0.5;
 
@@ -84,7 +84,7 @@ class Setup {
   /** Writes an Interest for a known name and one component more. */
   void put_packet(uint32_t i, std::string wire) {
     wire += std::string("\x08\x04") + "more";
-    if (wire.size() > kMostBytes - 24) wire = std::string("\x08\x01") + "a";
+    if (wire.size() > kMaxBytes - 24) wire = std::string("\x08\x01") + "a";
     uint8_t* at = slots_.frame(i);
     std::memset(at, 2, kHeader);
     at[14] = ndn::kInterest, at[15] = static_cast<uint8_t>(2 + wire.size());

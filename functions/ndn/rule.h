@@ -9,10 +9,10 @@ namespace heddle::ndn {
 // packet begins with its Name, which is a TLV of components. Over Ethernet (type 0x8624) it may lie in an LpPacket
 // (NDNLPv2).
 constexpr uint32_t kInterest = 5, kData = 6, kName = 7, kLpPacket = 100, kFragment = 80, kFragCount = 83;
-constexpr uint32_t kMostType = 65535;  ///< of a name component; 0 is none
+constexpr uint32_t kMaxType = 65535;  ///< of a name component; 0 is none
 
 /** Routes have at most this many components, so that a word can say which numbers of components there are. */
-constexpr int kMostComponents = 31;
+constexpr int kMaxComponents = 31;
 
 /** What becomes of a packet; those from kNoRoute on are reasons to drop it, by their order. */
 enum class Kind : uint8_t { interest, data, malformed, fragment };
@@ -65,7 +65,7 @@ HEDDLE_HD inline bool visit_prefixes(const Bytes& packet, uint32_t at, uint32_t 
   const uint32_t begin = at;
   uint32_t added = at;
   for (int components = 0;; ++components) {
-    if (components <= kMostComponents) {
+    if (components <= kMaxComponents) {
       for (; at - added >= 8; added += 8) hash_add(&hash, packet.bytes(added, 8));
       if ((lengths >> components & 1) != 0) {
         uint64_t key;
@@ -76,7 +76,7 @@ HEDDLE_HD inline bool visit_prefixes(const Bytes& packet, uint32_t at, uint32_t 
     }
     if (at == end) return true;
     Tlv component;
-    if (!read_tlv(packet, at, end, component) || component.type == 0 || component.type > kMostType) return false;
+    if (!read_tlv(packet, at, end, component) || component.type == 0 || component.type > kMaxType) return false;
     at = component.end;
   }
 }

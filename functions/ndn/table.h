@@ -48,7 +48,7 @@ class NameTable {
 
   cuckoo::CuckooTable hashes_;
   std::unordered_map<std::string, Entry> outputs_;
-  size_t counts_[kMostComponents + 1] = {};
+  size_t counts_[kMaxComponents + 1] = {};
 };
 
 /** A packet's bytes in host memory. */
@@ -74,9 +74,9 @@ class Group {
   void look_up(const NameTable& table, const uint8_t* const* packets, const uint32_t* lengths, uint16_t* next, int n);
 
  private:
-  static constexpr int kMost = kGroup * (kMostComponents + 1);
-  uint64_t keys_[kMost], words_[kMost];
-  uint32_t hashes_[kMost];
+  static constexpr int kMax = kGroup * (kMaxComponents + 1);
+  uint64_t keys_[kMax], words_[kMax];
+  uint32_t hashes_[kMax];
 };
 
 }  // namespace heddle::ndn

@@ -66,7 +66,7 @@ std::pair<std::map<std::string, std::vector<uint32_t>>, size_t> fitting(const Wh
     }
     StateCount count;
     for (const auto& [pattern, rules] : patterns) count.add(pattern);
-    if (count.states() <= kMostStates) return {std::move(patterns), count.states()};
+    if (count.states() <= kMaxStates) return {std::move(patterns), count.states()};
   }
   return {};  // never: 256 patterns of a byte fit
 }

@@ -89,8 +89,8 @@ uint32_t Flows::number_of_bit(const std::string& name) {
   const uint32_t bit = there->second, planes = plane_count_.load(std::memory_order_relaxed);
   if (bit / 64 < planes) return bit;
   try {
-    if (bit == kMostBits)
-      throw Error(format("flowbits have had more than %u names since the start; start again", kMostBits));
+    if (bit == kMaxBits)
+      throw Error(format("flowbits have had more than %u names since the start; start again", kMaxBits));
     planes_[planes] = map_huge_pages(size_t{mask_ + 1} * kEntries * sizeof(uint64_t));
   } catch (...) {
     bit_names_.erase(there);
@@ -106,7 +106,7 @@ bool Flows::has_numbers_for(std::span<const Signature> rules) const {
     for (const BitOption& option : rule.bits)
       for (const std::string& name : option.names)
         if (option.of == BitOption::Of::flow && !bit_names_.contains(name)) names.insert(name);
-  return bit_names_.size() + names.size() <= kMostBits;
+  return bit_names_.size() + names.size() <= kMaxBits;
 }
 
 bool Flows::key_of(const View& view, uint32_t now_ms, Entry& key, bool& from_low) {

@@ -32,7 +32,7 @@ class Flows {
  public:
   static constexpr uint32_t kPlaces = 10 << 17;
   static constexpr uint32_t kNewMs = 30000, kAnsweredMs = 300000;
-  static constexpr uint32_t kMostBits = 1 << 14;
+  static constexpr uint32_t kMaxBits = 1 << 14;
 
   /** `places`: pairs of endpoints at once, of 26 bytes, rounded up to a power of two of tens. Throws std::bad_alloc. */
   explicit Flows(uint32_t places = kPlaces);
@@ -45,7 +45,7 @@ class Flows {
   void swap(Flows& other);
 
   /** The number of the bit with this name, which gets one if it has none. One thread at a time; packet threads come to
-   *  know of it later. Throws Error if there are kMostBits, or no memory. */
+   *  know of it later. Throws Error if there are kMaxBits, or no memory. */
   uint32_t number_of_bit(const std::string& name);
   /** Whether number_of_bit() has numbers for all bits of flows in these rules. */
   bool has_numbers_for(std::span<const Signature> rules) const;
@@ -95,7 +95,7 @@ class Flows {
   };
 
  private:
-  static constexpr uint32_t kPlanes = kMostBits / 64;
+  static constexpr uint32_t kPlanes = kMaxBits / 64;
 
   /** The entry that the packet's flow would have, and whether the packet is from the end `low`. False: it has no
    *  flow. */

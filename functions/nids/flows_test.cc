@@ -201,7 +201,7 @@ TEST(NidsFlows, ThereIsAnEndOfBits) {
   Flows flows(10), other(10);
   Signature rule;
   rule.bits.emplace_back().names = {"new"};
-  for (uint32_t n = 0; n < Flows::kMostBits; ++n) EXPECT_EQ(flows.number_of_bit(std::to_string(n)), n);
+  for (uint32_t n = 0; n < Flows::kMaxBits; ++n) EXPECT_EQ(flows.number_of_bit(std::to_string(n)), n);
   EXPECT_THROW(flows.number_of_bit("new"), Error);
   EXPECT_EQ(flows.number_of_bit("77"), 77u);
   EXPECT_FALSE(flows.has_numbers_for({&rule, 1}));

@@ -11,7 +11,7 @@ namespace {
 
 // About what libhtp 0.5.50 takes.
 constexpr size_t kTransactionBytes = 3 << 10, kHeaderBytes = 256;
-constexpr uint32_t kMostHeaders = 1024;  // of a message; libhtp's default
+constexpr uint32_t kMaxHeaders = 1024;  // of a message; libhtp's default
 
 std::string_view text_of(const bstr* text) {
   if (text == nullptr) return {};
@@ -177,7 +177,7 @@ HttpTransaction::State HttpTransaction::look(HttpBuffer buffer, HttpSide side, s
 void HttpTransaction::append(HttpSide side, std::string_view bytes) {
   HttpBody& body = bodies_[side];
   if (body.ended) return;
-  const size_t room = HttpBody::kMost - static_cast<size_t>(body.total());
+  const size_t room = HttpBody::kMax - static_cast<size_t>(body.total());
   body.bytes.append(bytes.substr(0, room));
   body.ended = bytes.size() >= room;
 }
@@ -209,7 +209,7 @@ struct HttpConnection::Hooks {
   static int header_data(htp_tx_data_t* data) {
     if (data->data == nullptr) return HTP_OK;
     std::string& headers = transaction(data->tx).raw_headers_[side];
-    if (headers.size() + data->len > kMostHeaderBytes) {
+    if (headers.size() + data->len > kMaxHeaderBytes) {
       connection(data->tx).give_up();
       return HTP_ERROR;
     }
@@ -254,8 +254,8 @@ struct HttpConnection::Hooks {
     htp_config_set_response_decompression(made, 1);
     htp_config_set_response_decompression_layer_limit(made, 2);
     htp_config_set_lzma_layers(made, 0);
-    htp_config_set_max_tx(made, kMostTransactions);
-    htp_config_set_number_headers_limit(made, kMostHeaders);
+    htp_config_set_max_tx(made, kMaxTransactions);
+    htp_config_set_number_headers_limit(made, kMaxHeaders);
     htp_config_register_request_start(made, begin);
     htp_config_register_response_start(made, begin);
     htp_config_register_request_uri_normalize(made, normalize);
@@ -276,7 +276,7 @@ HttpConnection::HttpConnection() {
   if (parser_ == nullptr) throw std::bad_alloc();
   htp_connp_set_user_data(parser_, this);
   htp_connp_open(parser_, nullptr, 0, nullptr, 0, nullptr);
-  memory_ = kLeastBytes;
+  memory_ = kMinBytes;
 }
 
 HttpConnection::~HttpConnection() {
@@ -364,7 +364,7 @@ void HttpConnection::feed(HttpSide side, std::string_view bytes) {
     if (result == HTP_STREAM_TUNNEL || result == HTP_STREAM_STOP) over_ = true;
     waiting.erase(0, taken);
     idle = taken > 0 ? 0 : idle + 1;
-    if (waiting.size() > kMostHeaderBytes) give_up();
+    if (waiting.size() > kMaxHeaderBytes) give_up();
   }
 }
 
@@ -394,7 +394,7 @@ void HttpConnection::close(HttpSide side) {
 void HttpConnection::forget(HttpSide side) {
   for (HttpTransaction* one : transactions()) {
     HttpBody& body = one->bodies_[side];
-    if (body.total() >= HttpBody::kLeast[side] && body.bytes.size() > HttpBody::kWindow[side]) {
+    if (body.total() >= HttpBody::kMin[side] && body.bytes.size() > HttpBody::kWindow[side]) {
       const size_t old = body.bytes.size() - HttpBody::kWindow[side];
       body.bytes.erase(0, old);
       body.bytes.shrink_to_fit();
@@ -409,10 +409,10 @@ void HttpConnection::forget(HttpSide side) {
 }
 
 void HttpConnection::measure() {
-  size_t bytes = kLeastBytes + waiting_[0].capacity() + waiting_[1].capacity(), count = 0;
+  size_t bytes = kMinBytes + waiting_[0].capacity() + waiting_[1].capacity(), count = 0;
   each([&](const HttpTransaction& one) { bytes += one.memory(), ++count; });
   memory_ = bytes;
-  if (bytes > kMostBytes || count > kMostTransactions) give_up();
+  if (bytes > kMaxBytes || count > kMaxTransactions) give_up();
 }
 
 }  // namespace heddle::nids

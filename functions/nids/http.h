@@ -16,11 +16,11 @@ struct htp_tx_t;
 
 namespace heddle::nids {
 
-/** A body without its codings, as far as rules still look into it: all of it until it has kLeast bytes, then a window
- *  before what is new, until it has had kMost bytes. Suricata's numbers (7.0, suricata.yaml, libhtp). */
+/** A body without its codings, as far as rules still look into it: all of it until it has kMin bytes, then a window
+ *  before what is new, until it has had kMax bytes. Suricata's numbers (7.0, suricata.yaml, libhtp). */
 struct HttpBody {
-  static constexpr size_t kMost = 100 << 10;
-  static constexpr size_t kLeast[] = {32 << 10, 40 << 10};  // [HttpSide]
+  static constexpr size_t kMax = 100 << 10;
+  static constexpr size_t kMin[] = {32 << 10, 40 << 10};  // [HttpSide]
   static constexpr size_t kWindow[] = {4 << 10, 16 << 10};
 
   std::string bytes;
@@ -74,13 +74,13 @@ class HttpTransaction {
 
 /** An HTTP connection's transactions, by libhtp, which is Suricata's parser. One thread at a time.
  *
- *  Memory is bounded: a side's headers by kMostHeaderBytes, bodies as HttpBody says, all of it by kMostBytes; a
+ *  Memory is bounded: a side's headers by kMaxHeaderBytes, bodies as HttpBody says, all of it by kMaxBytes; a
  *  connection that takes more is not followed any longer. */
 class HttpConnection {
  public:
-  static constexpr size_t kMostHeaderBytes = 64 << 10;
-  static constexpr size_t kLeastBytes = 2 << 10, kMostBytes = 1 << 20;
-  static constexpr size_t kMostTransactions = 512;  ///< that have not ended; Suricata's max-tx
+  static constexpr size_t kMaxHeaderBytes = 64 << 10;
+  static constexpr size_t kMinBytes = 2 << 10, kMaxBytes = 1 << 20;
+  static constexpr size_t kMaxTransactions = 512;  ///< that have not ended; Suricata's max-tx
 
   /** Throws std::bad_alloc. */
   HttpConnection();

@@ -137,7 +137,7 @@ struct HttpRules::Inspection {
     if (is_body(part.buffer)) {
       const HttpBody& body = transaction->body(window.side);
       if (part.transforms.empty()) offset = body.offset, total = body.total();
-      const bool enough = body.total() >= HttpBody::kLeast[window.side];
+      const bool enough = body.total() >= HttpBody::kMin[window.side];
       if (found.state == State::part && (part.asks_for_end() || (part.asks_for_absence() && !enough)))
         return Outcome::waits;
     }

@@ -51,7 +51,7 @@ HttpTable::Use HttpTable::take(const flow::Key& key, const Window& window, bool 
     if (found == shard.connections.end()) found = shard.connections.emplace(key, nullptr).first;
     if (found->second) count(found->second->memory(), 0);
     found->second.reset();
-    if (bytes() + HttpConnection::kLeastBytes > most_bytes_) {
+    if (bytes() + HttpConnection::kMinBytes > most_bytes_) {
       use.gave_up_ = true;
       return use;
     }

@@ -145,8 +145,8 @@ TEST(NidsHttp, CompressedBodiesAreBounded) {
                                                std::to_string(bomb.size()) + "\r\n\r\n"));
   for (size_t at = 0; at < bomb.size(); at += 100) {
     connection.take(kResponse, feeder.window(kResponse, bomb.substr(at, 100)));
-    ASSERT_LT(connection.memory(), HttpConnection::kMostBytes);
-    connection.each([&](const HttpTransaction& one) { ASSERT_LE(one.body(kResponse).total(), HttpBody::kMost); });
+    ASSERT_LT(connection.memory(), HttpConnection::kMaxBytes);
+    connection.each([&](const HttpTransaction& one) { ASSERT_LE(one.body(kResponse).total(), HttpBody::kMax); });
   }
 }
 
@@ -166,7 +166,7 @@ size_t until_given_up(const std::string& first, const std::string& more) {
 }
 
 TEST(NidsHttp, WhatDoesNotEndIsGivenUp) {
-  const size_t most = HttpConnection::kMostBytes + (64 << 10);
+  const size_t most = HttpConnection::kMaxBytes + (64 << 10);
   EXPECT_LT(until_given_up("GET / HTTP/1.1\r\n", "X-Some: header\r\n"), most);
   EXPECT_LT(until_given_up("GET / HTTP/1.1\r\nA: ", "bbbbbbbbbbbbbbbbbbbb"), most);
   EXPECT_LT(until_given_up("GET / HTTP/1.1\r\nA: b\r\n", " folded, and folded again\r\n"), most);
@@ -225,7 +225,7 @@ TEST(NidsHttp, AnyBytesAreTaken) {
       buffers_of(connection, kRequest), buffers_of(connection, kResponse);
       if (random() % 2 == 0) connection.forget(side);
       if (random() % 30 == 0) connection.close(side);
-      ASSERT_LT(connection.memory(), HttpConnection::kMostBytes + (128 << 10));
+      ASSERT_LT(connection.memory(), HttpConnection::kMaxBytes + (128 << 10));
     }
   }
 }

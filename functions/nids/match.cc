@@ -84,7 +84,7 @@ void follow(const Content& content, Workspace& workspace, std::vector<uint32_t>&
   ends.swap(others);
 }
 
-constexpr uint32_t kMostSearches = 1000;  // for a rule and a packet
+constexpr uint32_t kMaxSearches = 1000;  // for a rule and a packet
 
 /** What is searched. */
 struct Text {
@@ -191,14 +191,14 @@ std::optional<Reading> read_number(const Content& content, const Text& text, int
   const int64_t begin = base + value_of(probe.offset, workspace);
   int64_t count = value_of(probe.bytes, workspace);
   if (count == 0 && probe.text && probe.bytes.variable < 0 && begin >= 0)  // as many as there are
-    count = std::clamp<int64_t>(size - begin, 0, Probe::kMostDigits);
-  if (count < (probe.text ? 1 : 0) || count > (probe.text ? Probe::kMostDigits : 8) || begin < 0 ||
+    count = std::clamp<int64_t>(size - begin, 0, Probe::kMaxDigits);
+  if (count < (probe.text ? 1 : 0) || count > (probe.text ? Probe::kMaxDigits : 8) || begin < 0 ||
       begin + count > size || (content.relative && begin >= size))
     return std::nullopt;
   const uint8_t* const bytes = text.bytes.data() + begin;
   Reading reading{0, begin, begin + count};
   if (probe.text) {
-    char digits[Probe::kMostDigits + 1] = {};
+    char digits[Probe::kMaxDigits + 1] = {};
     std::memcpy(digits, bytes, static_cast<size_t>(count));
     char* end = digits;
     errno = 0;
@@ -370,7 +370,7 @@ bool leads_on(std::span<const Content> contents, size_t first, size_t variables,
 bool has_contents(std::span<const Content> contents, const Text& text, Workspace& workspace) {
   Ways& ways = workspace.ways[0];
   ways.ends.assign(1, 0), ways.fresh_ends.clear();
-  workspace.searches = kMostSearches + text.fresh;
+  workspace.searches = kMaxSearches + text.fresh;
   return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 

@@ -56,9 +56,9 @@ struct Workspace {
   Workspace() {
     for (auto* list : {&ways[0].ends, &ways[0].fresh_ends, &others, &found}) list->reserve(kMaxPacketBytes + 1);
   }
-  Ways ways[kMostVariables + 1];  ///< [number of variables that have been read]
+  Ways ways[kMaxVariables + 1];  ///< [number of variables that have been read]
   std::vector<uint32_t> others, found;
-  uint64_t values[kMostVariables] = {};  ///< of variables
+  uint64_t values[kMaxVariables] = {};  ///< of variables
   RegexWorkspace regex;
   uint32_t searches = 0;  ///< that a rule may still do for a packet: of regular expressions, and for each variable read
   uint64_t gave_up = 0;   ///< those that reached a limit

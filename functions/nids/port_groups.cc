@@ -12,8 +12,8 @@ namespace heddle::nids {
 namespace {
 
 constexpr uint32_t kPorts = PortGroups::kPorts, kNone = ~0u;
-constexpr size_t kMostClasses = 256, kFewClasses = 32;
-static_assert(kFewClasses * kFewClasses == kMostPortPairs);
+constexpr size_t kMaxClasses = 256, kFewClasses = 32;
+static_assert(kFewClasses * kFewClasses == kMaxPortPairs);
 
 /** A set of small numbers, a bit each. */
 using Bits = std::vector<uint64_t>;
@@ -171,13 +171,13 @@ class PatternSets {
   void share() {
     auto all = bits_for(patterns_.size());
     for (uint32_t p = 0; p < patterns_.size(); ++p) set_bit(all, p);
-    const size_t most = std::clamp(2 * states_of(all), kMostStates, 4 * kMostStates);
+    const size_t most = std::clamp(2 * states_of(all), kMaxStates, 4 * kMaxStates);
     size_t left = sets_.size(), together = 0;
     for (const size_t states : states_) together += states;
-    if (left <= kMostGroups && together <= most) return;
+    if (left <= kMaxGroups && together <= most) return;
     std::priority_queue<Pair> pairs;
     for (uint32_t b = 0; b < sets_.size(); ++b) add_pairs(b, pairs);
-    while (left > 1 && (left > kMostGroups || together > most)) {
+    while (left > 1 && (left > kMaxGroups || together > most)) {
       const Pair pair = pairs.top();
       pairs.pop();
       if (into_[pair.a] != kNone || into_[pair.b] != kNone) continue;
@@ -210,7 +210,7 @@ class PatternSets {
   size_t states_of(const Bits& set) const {
     StateCount states;
     each_bit(set, [&](uint32_t p) { states.add(patterns_[p]); });
-    return std::min(states.states(), kMostStates);  // patterns will be shortened
+    return std::min(states.states(), kMaxStates);  // patterns will be shortened
   }
   void add_pairs(uint32_t b, std::priority_queue<Pair>& pairs) const {
     for (uint32_t a = 0; a < b; ++a) {
@@ -250,10 +250,10 @@ class Finder {
   PortGroups::Ports with_ports() {
     const WaysBySet source_sets = by_set(ways_, &Way::sources), destination_sets = by_set(ways_, &Way::destinations);
     Classes from = classes_of(source_sets), to = classes_of(destination_sets);
-    share(from, kMostClasses), share(to, kMostClasses);
-    if (const auto froms = from.count(), tos = to.count(); froms * tos > kMostPortPairs) {
-      share(from, tos <= kFewClasses ? kMostPortPairs / tos : kFewClasses);
-      share(to, froms <= kFewClasses ? kMostPortPairs / froms : kFewClasses);
+    share(from, kMaxClasses), share(to, kMaxClasses);
+    if (const auto froms = from.count(), tos = to.count(); froms * tos > kMaxPortPairs) {
+      share(from, tos <= kFewClasses ? kMaxPortPairs / tos : kFewClasses);
+      share(to, froms <= kFewClasses ? kMaxPortPairs / froms : kFewClasses);
     }
     find_ways(from, source_sets, ways_.size()), find_ways(to, destination_sets, ways_.size());
     PortGroups::Ports ports;

@@ -22,15 +22,15 @@ class StateCount {
   std::string_view before_;
 };
 
-constexpr size_t kMostGroups = 256;
-constexpr size_t kMostStates = 65536;  ///< of a group
+constexpr size_t kMaxGroups = 256;
+constexpr size_t kMaxStates = 65536;  ///< of a group
 
 /** Rules by protocol and ports: which patterns are to be looked for in a packet. Ports that the same rules name are of
  *  one class, as a source and as a destination; a class of each leads to the group whose patterns are those of the
- *  rules for such packets. What is too much shares: ports a class, where they would make more than kMostPortPairs
- *  pairs; sets of patterns a group, the more they have in common the sooner, until kMostGroups are left whose automata
- *  together have at most twice the states that one automaton of all patterns has, or kMostStates if that is more, and
- *  four times kMostStates in any case. What shares looks for the patterns of all its rules. */
+ *  rules for such packets. What is too much shares: ports a class, where they would make more than kMaxPortPairs
+ *  pairs; sets of patterns a group, the more they have in common the sooner, until kMaxGroups are left whose automata
+ *  together have at most twice the states that one automaton of all patterns has, or kMaxStates if that is more, and
+ *  four times kMaxStates in any case. What shares looks for the patterns of all its rules. */
 struct PortGroups {
   static constexpr uint32_t kNoPattern = ~0u;
   static constexpr uint32_t kPorts = 65536;

@@ -115,8 +115,8 @@ TEST(PortGroups, NeighboursShareWhereThereAreMany) {
     rules.push_back(rule_with(r + 1, "tcp", {{{static_cast<int>(7 * r), static_cast<int>(7 * r)}}}, word(r, 12)));
   rules.push_back(rule_with(1001, "tcp", {}, "everywhere"));
   const Automata automata(signatures_of(rules));
-  EXPECT_LE(automata.patterns().size(), kMostGroups);
-  EXPECT_GE(automata.patterns().size(), kMostGroups / 4);
+  EXPECT_LE(automata.patterns().size(), kMaxGroups);
+  EXPECT_GE(automata.patterns().size(), kMaxGroups / 4);
   for (unsigned r = 0; r < 1000; ++r) {
     const Wanted got = got_for(automata, 6, 99, static_cast<int>(7 * r));
     ASSERT_TRUE(got.patterns.contains(word(r, 12)) && got.patterns.contains("everywhere")) << r;
@@ -135,7 +135,7 @@ TEST(PortGroups, PairsShareWhereThereAreMany) {
     rules[rules.size() - 1 - r % 2].both_ways = r % 5 == 0;
   }
   const Automata automata(signatures_of(rules));
-  EXPECT_LE(automata.patterns().size(), kMostGroups);
+  EXPECT_LE(automata.patterns().size(), kMaxGroups);
   auto random = random_for("pairs of ports");
   for (int packet = 0; packet < 300; ++packet) {
     const int source = static_cast<int>(random() % 310), destination = static_cast<int>(random() % 310);

@@ -11,8 +11,8 @@
 namespace heddle::nids {
 namespace {
 
-constexpr uint32_t kMostSteps = 3500;     // from one place of the text; Suricata's default (match-limit)
-constexpr uint32_t kMostMemory = 1024;    // KiB
+constexpr uint32_t kMaxSteps = 3500;      // from one place of the text; Suricata's default (match-limit)
+constexpr uint32_t kMaxMemory = 1024;     // KiB
 constexpr size_t kLongestPattern = 8192;  // bytes
 
 struct Letter {
@@ -27,8 +27,8 @@ pcre2_match_context* limits() {
   static pcre2_match_context* const context = [] {
     pcre2_match_context* made = pcre2_match_context_create(nullptr);
     if (made == nullptr) throw Error("PCRE2 has no memory");
-    pcre2_set_match_limit(made, kMostSteps);
-    pcre2_set_heap_limit(made, kMostMemory);
+    pcre2_set_match_limit(made, kMaxSteps);
+    pcre2_set_heap_limit(made, kMaxMemory);
     return made;
   }();
   return context;

@@ -89,7 +89,7 @@ struct PortGroup {
   uint8_t number;   ///< of the automaton
   Search search;
 };
-constexpr uint32_t kMostPortPairs = 1024;
+constexpr uint32_t kMaxPortPairs = 1024;
 
 /** Aho-Corasick automata (CACM 18(6), 1975) without pointers, the same bytes on CPU and GPU, of the fast patterns of
  *  the rules for some packets each. Letters of both cases are one: case is for the confirmation. Offsets count from the
@@ -100,9 +100,9 @@ struct alignas(128) Image {
   uint32_t syns;   ///< not 0: every packet with TCP's SYN is a candidate, for it tells of connections
   uint64_t next;   ///< uint16_t[states][classes]: the state, of the same automaton, behind a byte of a class
   uint8_t class_of[256];
-  PortGroup without_ports[kProtocols];      ///< [Protocol]
-  uint32_t destination_classes[2];          ///< of TCP, UDP; as what follows
-  PortGroup with_ports[2][kMostPortPairs];  ///< [source class * destination_classes + destination class]
+  PortGroup without_ports[kProtocols];     ///< [Protocol]
+  uint32_t destination_classes[2];         ///< of TCP, UDP; as what follows
+  PortGroup with_ports[2][kMaxPortPairs];  ///< [source class * destination_classes + destination class]
   uint8_t source_class[2][65536], destination_class[2][65536];  ///< [port, host byte order]
 
   template <class T>

@@ -226,27 +226,27 @@ void classify(std::vector<Signature>& rules, const Classification& classes) {
 }
 
 std::string summary_of(const std::vector<LeftOut>& rules) {
-  constexpr size_t kMostFeatures = 20, kMostRules = 3;
+  constexpr size_t kMaxFeatures = 20, kMaxRules = 3;
   std::map<std::string_view, std::vector<const LeftOut*>> by_feature;
   for (const LeftOut& rule : rules) by_feature[rule.feature].push_back(&rule);
   std::vector<std::pair<std::string_view, std::vector<const LeftOut*>>> list(by_feature.begin(), by_feature.end());
   std::ranges::stable_sort(list, std::greater(), [](const auto& entry) { return entry.second.size(); });
   std::string text;
-  for (size_t f = 0; f < std::min(list.size(), kMostFeatures); ++f) {
+  for (size_t f = 0; f < std::min(list.size(), kMaxFeatures); ++f) {
     const auto& [feature, asking] = list[f];
     text += format("%zu: %s (", asking.size(), std::string(feature).c_str());
-    for (size_t k = 0; k < std::min(asking.size(), kMostRules); ++k) {
+    for (size_t k = 0; k < std::min(asking.size(), kMaxRules); ++k) {
       text += format("%sline %zu", k == 0 ? "" : "; ", asking[k]->line);
       if (asking[k]->sid != 0) text += format(", sid %u", asking[k]->sid);
     }
-    text += asking.size() > kMostRules ? "; ...)\n" : ")\n";
+    text += asking.size() > kMaxRules ? "; ...)\n" : ")\n";
   }
-  if (list.size() > kMostFeatures) text += format("... and %zu more\n", list.size() - kMostFeatures);
+  if (list.size() > kMaxFeatures) text += format("... and %zu more\n", list.size() - kMaxFeatures);
   return text;
 }
 
 std::string unset_bits(const std::vector<Signature>& rules) {
-  constexpr size_t kMostNames = 3;
+  constexpr size_t kMaxNames = 3;
   using Bit = std::tuple<bool, bool, std::string_view>;  // of a flow, of a pair, its name
   const auto bit_of = [](const BitOption& option, const std::string& name) {
     return Bit(option.of == BitOption::Of::flow, option.of == BitOption::Of::pair, name);
@@ -261,11 +261,11 @@ std::string unset_bits(const std::vector<Signature>& rules) {
   for (const Signature& rule : rules)
     for (const BitOption& option : rule.bits)
       for (const std::string& name : option.names)
-        if (option.kind == BitOption::Kind::is_set && set.insert(bit_of(option, name)).second && ++count <= kMostNames)
+        if (option.kind == BitOption::Kind::is_set && set.insert(bit_of(option, name)).second && ++count <= kMaxNames)
           text += format("%s%s: line %zu, sid %u", count == 1 ? "" : "; ", name.c_str(), rule.line, rule.sid);
   if (count == 0) return "";
   return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(),
-                count > kMostNames ? "; ..." : "");
+                count > kMaxNames ? "; ..." : "");
 }
 
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,

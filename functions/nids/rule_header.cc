@@ -15,7 +15,7 @@
 namespace heddle::nids {
 namespace {
 
-constexpr int kMostNested = 16;  // lists in lists, variables in variables
+constexpr int kMaxNested = 16;  // lists in lists, variables in variables
 constexpr uint32_t kLargestPort = 65535;
 
 /** What a text says of numbers of one kind, such as IPv4 addresses: `named` if it names some, or some that it does not
@@ -134,7 +134,7 @@ class Sets {
 
   std::optional<Refusal> read(std::string_view text, Parts& parts, int nested = 0) {
     text = trimmed(text);
-    if (nested > kMostNested) return Refusal{"lists or variables are nested more than 16 deep, or name themselves"};
+    if (nested > kMaxNested) return Refusal{"lists or variables are nested more than 16 deep, or name themselves"};
     if (text.starts_with('!')) {
       if (auto refusal = read(text.substr(1), parts, nested + 1)) return refusal;
       each(

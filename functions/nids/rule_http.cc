@@ -106,7 +106,7 @@ std::optional<Refusal> parse_transform(std::string_view name, std::string_view t
 }
 
 std::optional<Refusal> place_contents(Signature& rule, const std::vector<int>& places) {
-  std::vector<int> read_in(kMostVariables, -1);
+  std::vector<int> read_in(kMaxVariables, -1);
   bool leaves = false;
   for (size_t k = 0; k < places.size(); ++k) {
     const Content& content = rule.contents[k];
@@ -134,8 +134,8 @@ std::optional<Refusal> check_http(Signature& rule, std::string_view protocol) {
     return Refusal{"it looks into HTTP, and at the size or the headers of a packet, which is not supported", true};
   if (rule.http_parts.empty() && rule.contents.empty())
     return Refusal{"a rule for HTTP that looks for nothing is not supported", true};
-  if (rule.http_parts.size() > kMostHttpParts)
-    return Refusal{format("it looks into more than %zu buffers", kMostHttpParts), true};
+  if (rule.http_parts.size() > kMaxHttpParts)
+    return Refusal{format("it looks into more than %zu buffers", kMaxHttpParts), true};
   unsigned sides = 3;
   for (const HttpPart& part : rule.http_parts) sides &= sides_of(part.buffer);
   if (sides == 0) return Refusal{"it looks into a request and into a response, which is not supported", true};

@@ -10,8 +10,8 @@
 namespace heddle::nids {
 namespace {
 
-constexpr int kMostBytes = 65535;
-constexpr size_t kMostContentBytes = 255;
+constexpr int kMaxBytes = 65535;
+constexpr size_t kMaxContentBytes = 255;
 
 /** NAME, or NAME:VALUE. */
 struct Option {
@@ -87,14 +87,14 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
   }
   if (in_hex) return "has no '|' at the end of its hexadecimal part";
   if (bytes.empty()) return "is empty";
-  if (bytes.size() > kMostContentBytes) return format("has more than %zu bytes", kMostContentBytes);
+  if (bytes.size() > kMaxContentBytes) return format("has more than %zu bytes", kMaxContentBytes);
   return "";
 }
 
 std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes) {
   const std::string which = std::string(name) + " " + in_quotes(text);
   const Refusal refusal{which + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
-  uint32_t low = 0, high = kMostBytes, number = 0;
+  uint32_t low = 0, high = kMaxBytes, number = 0;
   if (text.starts_with('!')) {
     if (!to_number(text.substr(1), number, 0u, high)) return refusal;
     sizes = Ranges(number, number).inverted(UINT32_MAX);
@@ -181,9 +181,9 @@ class Options {
     if (text.size() < 2 || text.front() != '"' || text.back() != '"')
       return Refusal{"content " + in_quotes(text) + " is not in quotes"};
     const std::string problem = content_bytes(text.substr(1, text.size() - 2), content.bytes);
-    if (content.bytes.size() > kMostContentBytes)
+    if (content.bytes.size() > kMaxContentBytes)
       return Refusal{"content " + in_quotes(text) + " " + problem, true,
-                     format("contents of more than %zu bytes are not supported", kMostContentBytes)};
+                     format("contents of more than %zu bytes are not supported", kMaxContentBytes)};
     if (!problem.empty()) return Refusal{"content " + in_quotes(text) + " " + problem};
     add(std::move(content), place());
     places_.clear();
@@ -303,7 +303,7 @@ class Options {
     int value = 0, variable = -1;
     if (const auto found = std::ranges::find(variables_, option.value); found != variables_.end())
       variable = static_cast<int>(found - variables_.begin());
-    else if (!to_number(option.value, value, is_distance ? -kMostBytes : 0, kMostBytes))
+    else if (!to_number(option.value, value, is_distance ? -kMaxBytes : 0, kMaxBytes))
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                      " is neither a number of bytes nor a variable that a byte_extract before it has read"};
     if (auto refusal = take_place(option.name)) return refusal;
@@ -332,8 +332,8 @@ class Options {
     int offset = 0, length = 0;
     if (option.has_value && option.value != "only") {
       const size_t comma = option.value.find(',');
-      if (comma == option.value.npos || !to_number(option.value.substr(0, comma), offset, 0, kMostBytes) ||
-          !to_number(option.value.substr(comma + 1), length, 1, kMostBytes))
+      if (comma == option.value.npos || !to_number(option.value.substr(0, comma), offset, 0, kMaxBytes) ||
+          !to_number(option.value.substr(comma + 1), length, 1, kMaxBytes))
         return Refusal{"fast_pattern " + in_quotes(option.value) + " is neither 'only' nor OFFSET,LENGTH"};
     }
     return last(option, [&](Content& content) {

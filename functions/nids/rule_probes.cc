@@ -109,15 +109,15 @@ class ProbeOption {
     if (!is_name(parts_[2])) return wrong("has " + in_quotes(parts_[2]) + ", which is no name");
     if (std::ranges::find(names_, parts_[2]) != names_.end())
       return wrong("reads the variable " + in_quotes(parts_[2]) + ", which another has read");
-    if (names_.size() == kMostVariables) return Refusal{format("it has more than %zu variables", kMostVariables), true};
+    if (names_.size() == kMaxVariables) return Refusal{format("it has more than %zu variables", kMaxVariables), true};
     return std::nullopt;
   }
 
   /** As many digits as a number of 64 bits has, or its bytes. */
   int most_bytes() const {
     if (!probe_.text) return 8;
-    if (probe_.kind != Probe::Kind::extract) return Probe::kMostDigits;
-    return probe_.base == 16 ? 14 : probe_.base == 8 ? Probe::kMostDigits : 20;
+    if (probe_.kind != Probe::Kind::extract) return Probe::kMaxDigits;
+    return probe_.base == 16 ? 14 : probe_.base == 8 ? Probe::kMaxDigits : 20;
   }
 
   std::optional<Refusal> read_operand(std::string_view text, const std::string& what, int least, int most,

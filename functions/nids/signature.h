@@ -17,13 +17,13 @@ namespace heddle::nids {
 /** What a rule does with packets that it matches. */
 enum class Action : uint8_t { alert, pass, drop, reject };
 
-constexpr size_t kMostVariables = 8;    ///< of a rule
+constexpr size_t kMaxVariables = 8;     ///< of a rule
 constexpr uint32_t kUsualPriority = 3;  ///< of rules that say none: Suricata's
 
 /** A number that a rule says, or one that a `byte_extract` of it has read. */
 struct Operand {
   int64_t number = 0;
-  int variable = -1;  ///< its number, below kMostVariables; -1: `number` is it
+  int variable = -1;  ///< its number, below kMaxVariables; -1: `number` is it
 };
 
 /** What looks at bytes in a place, which counts from the payload's start or from where the content before ends:
@@ -32,7 +32,7 @@ struct Probe {
   enum class Kind : uint8_t { data_at, test, jump, extract };
   enum class Compare : uint8_t { equal, less, greater, at_most, at_least, shares, differs };
   enum class From : uint8_t { here, beginning, end };
-  static constexpr int kMostDigits = 23;
+  static constexpr int kMaxDigits = 23;
 
   Kind kind = Kind::data_at;
   bool negated = false;     ///< of data_at: there is no such byte; of a test: it fails
@@ -133,7 +133,7 @@ struct HttpPart {
   bool asks_for_end() const;
   bool asks_for_absence() const;
 };
-constexpr size_t kMostHttpParts = 31;  ///< of a rule
+constexpr size_t kMaxHttpParts = 31;  ///< of a rule
 
 /** A rule of a Snort or Suricata file. */
 struct Signature {

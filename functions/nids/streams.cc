@@ -111,7 +111,7 @@ void Streams::go_back(Stream& stream) {
 
 bool Streams::hold(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes) {
   while (!bytes.empty()) {
-    if (stream.held_count == kMostHeld || 2 * held_ > count_) return false;
+    if (stream.held_count == kMaxHeld || 2 * held_ > count_) return false;
     const uint32_t number = take_block();
     if (number == kNone) return false;
     Block& block = blocks_[number];
@@ -137,9 +137,9 @@ bool Streams::is_next(Stream& stream, uint32_t sequence, std::span<const uint8_t
   }
   const int32_t ahead = distance(sequence, stream.at.next);
   if (ahead <= 0) return true;
-  if (ahead > kMostAhead) {
+  if (ahead > kMaxAhead) {
     ++unfollowed_;
-    if (++stream.far_count < kMostHeld) return false;
+    if (++stream.far_count < kMaxHeld) return false;
     unfollowed_ += stream.held_count;
     forget_held(stream);
     --unfollowed_;  // this one is followed

@@ -23,16 +23,16 @@ struct TcpSegment {
  *  without a SYN begins with its first segment. A SYN with another number begins it anew where no data has come yet, or
  *  behind a FIN or RST that is in order; else the hosts ignore it (RFC 9293, 3.10.7.4), and so does this.
  *
- *  If what is missing does not come until kMostHeld blocks or half of the memory wait behind it, or kMostHeld segments
+ *  If what is missing does not come until kMaxHeld blocks or half of the memory wait behind it, or kMaxHeld segments
  *  have come that are too far ahead to be kept, it is given up, and the direction goes on behind it. Should it come
  *  after all before kRegretBytes have been followed there, the direction goes back: segments that no host takes do not
  *  lead away from what it does take. */
 class Streams {
  public:
-  static constexpr uint32_t kWindowBytes = 2032, kMostHeld = 64;
-  static constexpr int32_t kMostAhead = kMostHeld * kWindowBytes;
+  static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64;
+  static constexpr int32_t kMaxAhead = kMaxHeld * kWindowBytes;
   static constexpr uint32_t kRegretBytes = 1 << 20;
-  static constexpr size_t kLongestWindow = kWindowBytes + kMaxPacketBytes + kMostAhead;
+  static constexpr size_t kLongestWindow = kWindowBytes + kMaxPacketBytes + kMaxAhead;
 
   /** `memory_bytes`: of blocks; `directions`: at once. */
   Streams(size_t memory_bytes, size_t directions);

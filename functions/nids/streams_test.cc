@@ -329,7 +329,7 @@ TEST(Streams, DoesNotGoBackForEver) {
   const std::string text(Streams::kWindowBytes, 'a');
   streams.take(word, data(0, "0123456789"));
   uint32_t at = 20;
-  for (uint64_t followed = 0; followed <= Streams::kRegretBytes + Streams::kMostAhead;) {
+  for (uint64_t followed = 0; followed <= Streams::kRegretBytes + Streams::kMaxAhead;) {
     const Window window = streams.take(word, data(at, text));
     followed += window.bytes.size() - window.fresh;
     at += Streams::kWindowBytes;
@@ -404,11 +404,11 @@ TEST(Streams, WithoutNamesNothingIsFollowed) {
 // Whatever comes: a window's bytes are those of its direction, one behind the other, and all blocks come back.
 TEST(Streams, AnySegments) {
   auto random = random_for("any segments");
-  constexpr size_t kDirections = 20, kMost = 65407;
+  constexpr size_t kDirections = 20, kMax = 65407;
   Streams streams(40 * 2048, kDirections);
   std::vector<uint64_t> words(kDirections);
   // Byte number n of direction d is n * 167 + d * 13.
-  std::string text(kMost + 256, '\0');
+  std::string text(kMax + 256, '\0');
   for (size_t n = 0; n < text.size(); ++n) text[n] = static_cast<char>(n * 167);
   const auto byte = [](uint8_t one, uint32_t behind) { return static_cast<uint8_t>(one + behind * 167); };
   std::string payload;
@@ -418,7 +418,7 @@ TEST(Streams, AnySegments) {
     uint64_t& word = words[direction];
     const uint32_t sequence =
         random() % 8 == 0 ? static_cast<uint32_t>(random()) : static_cast<uint32_t>(random() % 20000) - 9000;
-    const size_t length = random() % 50 == 0 ? random() % kMost : random() % 1500;
+    const size_t length = random() % 50 == 0 ? random() % kMax : random() % 1500;
     const bool syn = random() % 20 == 0;
     payload = text.substr((sequence + syn) % 256, length);
     for (char& c : payload) c = static_cast<char>(c + static_cast<char>(direction * 13));

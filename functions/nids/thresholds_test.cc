@@ -91,9 +91,9 @@ TEST(NidsThresholds, TrackWhatTheRuleSays) {
 // forgotten. Of a table with any seed one is with a probability of 3 in a million (the better of two buckets with seven
 // places, four used); for the fifteen here that is too often, so their seeds are always the same.
 TEST(NidsThresholds, RememberAsManyAsTheySay) {
-  constexpr uint32_t kMost = 65536;
+  constexpr uint32_t kMax = 65536;
   std::mt19937 random(11);
-  std::vector<uint32_t> any(kMost);
+  std::vector<uint32_t> any(kMax);
   std::ranges::generate(any, [&] { return static_cast<uint32_t>(random()); });
   const std::pair<const char*, std::function<uint32_t(uint32_t)>> shapes[] = {
       {"in a row", [](uint32_t i) { return 0x0a000000 + i; }},
@@ -104,11 +104,11 @@ TEST(NidsThresholds, RememberAsManyAsTheySay) {
   };
   for (const auto& [name, address] : shapes)
     for (const Track track : {Track::source, Track::destination, Track::both}) {
-      Thresholds thresholds(kMost, random());
+      Thresholds thresholds(kMax, random());
       const Signature signature = rule(Type::both, 2, 60, track);
       std::map<uint32_t, int> matches;
       for (int round = 0; round < 3; ++round)
-        for (uint32_t i = 0; i < kMost; ++i) {
+        for (uint32_t i = 0; i < kMax; ++i) {
           const int count = ++matches[address(i)];
           const View view = track == Track::destination ? from(7, address(i)) : from(address(i));
           ASSERT_EQ(thresholds.judge(signature, view, kStart), count < 2    ? Verdict::none

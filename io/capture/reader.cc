@@ -17,7 +17,7 @@ namespace heddle::capture {
 namespace {
 
 constexpr size_t kFirstBufferBytes = 1 << 20;
-constexpr int kMostBlocksPassed = 64;  // by one ready()
+constexpr int kMaxBlocksPassed = 64;  // by one ready()
 
 /** What reads the start of a file that is no capture tells its user. */
 std::string not_a_capture(const std::string& path, const uint8_t* start, size_t bytes) {
@@ -146,7 +146,7 @@ bool Reader::at_packet_block() const {
 }
 
 bool Reader::ready_slow(int timeout_ms) {
-  for (int passed = 0; passed < kMostBlocksPassed; ++passed) {
+  for (int passed = 0; passed < kMaxBlocksPassed; ++passed) {
     if (!next_arrived(timeout_ms)) return false;
     Record none;
     if (format_ == Format::pcap || stopped_ || at_packet_block() || read_block(none) != Step::other) return true;
@@ -204,7 +204,7 @@ bool Reader::start(int timeout_ms) {
   // A packet cannot come before the first interface, so none is lost here. Damage is next()'s to tell.
   Record none;
   for (int passed = 0; format_ == Format::pcapng && !started_ && interfaces_.empty(); ++passed) {
-    if (passed == kMostBlocksPassed || !next_arrived(timeout_ms)) return false;
+    if (passed == kMaxBlocksPassed || !next_arrived(timeout_ms)) return false;
     started_ = at_packet_block() || read_block(none) != Step::other;
   }
   return started_ = true;

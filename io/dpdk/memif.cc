@@ -13,8 +13,8 @@
 namespace heddle::dpdk {
 namespace {
 
-constexpr uint16_t kMostSent = 64;  // at a time
-constexpr int kMostFaults = 8;      // in a row; a peer that goes makes one or two
+constexpr uint16_t kMaxSent = 64;  // at a time
+constexpr int kMaxFaults = 8;      // in a row; a peer that goes makes one or two
 
 using Burst = uint16_t (*)(void* queue, rte_mbuf** packets, uint16_t n);
 Burst driver_receive, driver_send;            // the same for all ports
@@ -42,7 +42,7 @@ void on_fault(int number, siginfo_t* info, void* context) {
 bool without_fault(Burst burst, void* queue, rte_mbuf** packets, uint16_t n, uint16_t& done) {
   sigjmp_buf out;
   if (sigsetjmp(out, 0) != 0) {
-    if (++faults_of[queue] == kMostFaults)
+    if (++faults_of[queue] == kMaxFaults)
       std::fprintf(stderr, "heddle: memif: what a peer shares makes no sense; its queue is left alone from now on\n");
     return false;
   }
@@ -58,7 +58,7 @@ bool is_left_alone(void* queue) {
   if (faults_of.empty()) [[likely]]
     return false;
   const auto found = faults_of.find(queue);
-  return found != faults_of.end() && found->second >= kMostFaults;
+  return found != faults_of.end() && found->second >= kMaxFaults;
 }
 
 uint16_t receive(void* queue, rte_mbuf** packets, uint16_t n) {
@@ -72,7 +72,7 @@ uint16_t receive(void* queue, rte_mbuf** packets, uint16_t n) {
 // What the driver has freed before a fault is seen by a reference more that each packet has meanwhile. Of a packet
 // whose other references go at this moment that may be wrong.
 uint16_t send_some(void* queue, rte_mbuf** packets, uint16_t n) {
-  uint16_t references[kMostSent];
+  uint16_t references[kMaxSent];
   for (uint16_t i = 0; i < n; ++i) {
     references[i] = rte_mbuf_refcnt_read(packets[i]);
     rte_pktmbuf_refcnt_update(packets[i], 1);
@@ -89,7 +89,7 @@ uint16_t send(void* queue, rte_mbuf** packets, uint16_t n) {
   if (is_left_alone(queue)) return 0;
   uint16_t sent = 0;
   while (sent < n) {
-    const auto wanted = std::min(kMostSent, static_cast<uint16_t>(n - sent));
+    const auto wanted = std::min(kMaxSent, static_cast<uint16_t>(n - sent));
     const uint16_t done = send_some(queue, packets + sent, wanted);
     sent = static_cast<uint16_t>(sent + done);
     if (done < wanted) break;

@@ -14,14 +14,14 @@
 namespace heddle::memif {
 namespace {
 
-constexpr size_t kMostFiles = 8;  ///< that are taken from one message, and closed but for one
+constexpr size_t kMaxFiles = 8;  ///< that are taken from one message, and closed but for one
 
 sockaddr_un address_of(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  static_assert(sizeof address.sun_path == kMostPathBytes + 1);
-  if (path.empty() || path.size() > kMostPathBytes)
-    throw Error(format("memif socket '%s': a path of 1 to %zu bytes is expected", path.c_str(), kMostPathBytes));
+  static_assert(sizeof address.sun_path == kMaxPathBytes + 1);
+  if (path.empty() || path.size() > kMaxPathBytes)
+    throw Error(format("memif socket '%s': a path of 1 to %zu bytes is expected", path.c_str(), kMaxPathBytes));
   std::memcpy(address.sun_path, path.data(), path.size());
   return address;
 }
@@ -83,7 +83,7 @@ std::optional<Received> Channel::receive() {
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostFiles * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxFiles * sizeof(int))] = {};
   header.msg_control = control;
   header.msg_controllen = sizeof control;
   const ssize_t size = recvmsg(socket_.get(), &header, MSG_CMSG_CLOEXEC);

@@ -9,7 +9,7 @@
 
 namespace heddle::memif {
 
-constexpr size_t kMostPathBytes = 107;  ///< of a socket's path
+constexpr size_t kMaxPathBytes = 107;  ///< of a socket's path
 
 /** A file descriptor and its owner. */
 class File {

@@ -14,7 +14,7 @@
 namespace heddle::memif {
 namespace {
 
-constexpr uint64_t kMostBytes = uint64_t{1} << 33;  // offsets have 32 bits
+constexpr uint64_t kMaxBytes = uint64_t{1} << 33;  // offsets have 32 bits
 
 }  // namespace
 
@@ -28,8 +28,8 @@ Region::Region(size_t bytes) {
 
 Region::Region(File file, uint64_t bytes) : file_(std::move(file)) {
   if (!file_) throw Error("its file is missing");
-  if (bytes == 0 || bytes > kMostBytes)
-    throw Error(format("a size of 1 to %llu bytes is expected", static_cast<unsigned long long>(kMostBytes)));
+  if (bytes == 0 || bytes > kMaxBytes)
+    throw Error(format("a size of 1 to %llu bytes is expected", static_cast<unsigned long long>(kMaxBytes)));
   struct stat there {};
   if (fstat(file_.get(), &there) != 0 || !S_ISREG(there.st_mode)) throw Error("its file is no memory");
   if (static_cast<uint64_t>(there.st_size) < bytes)

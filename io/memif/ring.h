@@ -39,7 +39,7 @@ constexpr uint16_t kPolls = 1;  ///< the receiver wants no interrupts (the ring'
 static_assert(sizeof(Descriptor) == 16 && offsetof(Ring, head) == 6 && offsetof(Ring, tail) == 64 &&
               sizeof(Ring) == 128);
 
-constexpr int kMostLog2Size = 14;  ///< of a ring
+constexpr int kMaxLog2Size = 14;  ///< of a ring
 constexpr size_t ring_bytes(int log2_size) { return sizeof(Ring) + (sizeof(Descriptor) << log2_size); }
 
 }  // namespace heddle::memif

@@ -14,9 +14,9 @@ ServerSession::ServerSession(Channel channel, Interface wanted)
   auto& hello = message.hello;
   hello.name.set("heddle");
   hello.min_version = hello.max_version = kVersion;
-  hello.max_region = kMostRegions - 1;
+  hello.max_region = kMaxRegions - 1;
   hello.max_to_client_ring = hello.max_to_server_ring = last_ring;
-  hello.max_log2_ring_size = kMostLog2Size;
+  hello.max_log2_ring_size = kMaxLog2Size;
   send(message);
 }
 
@@ -55,8 +55,8 @@ void ServerSession::init(const Message& message) {
 
 void ServerSession::add_region(Received& received) {
   const auto& add = received.message.add_region;
-  if (add.index != regions_.size() || add.index >= kMostRegions)
-    throw Error(format("region %u: 0, 1, ... to %u are expected in turn", add.index, kMostRegions - 1));
+  if (add.index != regions_.size() || add.index >= kMaxRegions)
+    throw Error(format("region %u: 0, 1, ... to %u are expected in turn", add.index, kMaxRegions - 1));
   try {
     regions_.emplace_back(std::move(received.file), uint64_t{add.size});
   } catch (const Error& error) {
@@ -71,8 +71,8 @@ void ServerSession::add_ring(Received& received) {
   Announced& ring = list[add.index];
   if (ring.there) throw Error(format("ring %u comes twice", add.index));
   if (!received.file) throw Error(format("ring %u: its eventfd is missing", add.index));
-  if (add.log2_size > kMostLog2Size)
-    throw Error(format("ring %u: at most %d descriptors are expected", add.index, 1 << kMostLog2Size));
+  if (add.log2_size > kMaxLog2Size)
+    throw Error(format("ring %u: at most %d descriptors are expected", add.index, 1 << kMaxLog2Size));
   if (add.private_header_bytes != 0) throw Error(format("ring %u: headers of its own are not taken", add.index));
   ring = {true, add.region, add.offset, add.log2_size, std::move(received.file)};
 }

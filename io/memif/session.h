@@ -95,7 +95,7 @@ class ServerSession : public Session {
   /** The regions, whose owner the caller is from now on. */
   std::vector<Region> take_regions() { return std::move(regions_); }
 
-  static constexpr uint16_t kMostRegions = 16;
+  static constexpr uint16_t kMaxRegions = 16;
 
  private:
   struct Announced {

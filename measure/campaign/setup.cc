@@ -223,9 +223,9 @@ double rate_of(const std::string& text) {
   const std::map<std::string, double> factors{{"", 1}, {"k", 1e3}, {"M", 1e6}, {"G", 1e9}};
   const auto factor = factors.find(unit);
   if (factor != factors.end()) value *= factor->second;
-  if (end == 0 || factor == factors.end() || !(value >= kLeastRate_pps && value <= kMostRate_pps))
+  if (end == 0 || factor == factors.end() || !(value >= kMinRate_pps && value <= kMaxRate_pps))
     throw Error(format("'%s' is not a rate from %g to %g packets a second such as 2M, 1.5Mpps or 800k", text.c_str(),
-                       kLeastRate_pps, kMostRate_pps));
+                       kMinRate_pps, kMaxRate_pps));
   return value;
 }
 

@@ -11,7 +11,7 @@
 namespace heddle::bench {
 namespace {
 
-constexpr size_t kMostPoints = 100000;
+constexpr size_t kMaxPoints = 100000;
 
 // "FIRST..LAST", "FIRST..LAST+STEP" or "FIRST..LAST*FACTOR"; false: it is no range.
 bool expand_range(const std::string& text, std::vector<std::string>& values) {
@@ -26,7 +26,7 @@ bool expand_range(const std::string& text, std::vector<std::string>& values) {
   if (last < first || step < 1 || (factor && (step < 2 || first < 1)))
     throw Error("'" + text + "' is not a range such as 1..8, 64..1024*2 or 32..128+32");
   for (int64_t value = first; value <= last;) {
-    if (values.size() == kMostPoints) throw Error(format("'%s' has more than %zu values", text.c_str(), kMostPoints));
+    if (values.size() == kMaxPoints) throw Error(format("'%s' has more than %zu values", text.c_str(), kMaxPoints));
     values.push_back(std::to_string(value));
     if (factor ? __builtin_mul_overflow(value, step, &value) : __builtin_add_overflow(value, step, &value)) break;
   }
@@ -97,8 +97,8 @@ std::vector<Group> expand(const Setup& base, const std::vector<std::string>& mea
     if (in_group > 1) order.push_back(compared);
     size_t count = 1;
     for (auto* axis : own)
-      if ((count *= axis->values.size()) > kMostPoints) break;
-    if ((points += count) > kMostPoints) throw Error(format("more than %zu points", kMostPoints));
+      if ((count *= axis->values.size()) > kMaxPoints) break;
+    if ((points += count) > kMaxPoints) throw Error(format("more than %zu points", kMaxPoints));
 
     for (size_t k = 0; k < count; ++k) {
       std::map<const Axis*, std::string> values;

@@ -109,8 +109,8 @@ void Generator::wait_for_the_rest(const Load& load) {
 }
 
 Counts Generator::run(const Load& load) {
-  if (!(load.rate_pps >= 0 && load.rate_pps <= kMostRate_pps))
-    throw Error(format("generator: %g packets a second; at most %g can be due", load.rate_pps, kMostRate_pps));
+  if (!(load.rate_pps >= 0 && load.rate_pps <= kMaxRate_pps))
+    throw Error(format("generator: %g packets a second; at most %g can be due", load.rate_pps, kMaxRate_pps));
   stopping_ = false;
   const auto hz = static_cast<double>(rte_get_tsc_hz());
   const auto ticks = [hz](double seconds) { return static_cast<uint64_t>(seconds * hz); };

@@ -15,13 +15,13 @@
 namespace heddle::bench {
 
 /** Rates that people may ask for, in packets a second. */
-constexpr double kLeastRate_pps = 0.001, kMostRate_pps = 1e9;
+constexpr double kMinRate_pps = 0.001, kMaxRate_pps = 1e9;
 
 /** What is to be sent, and for how long. */
 struct Load {
   /** Packets a second, over all generator threads, each due at its own time whatever happens to those before (open
    *  loop); what is late is sent late. 0: as fast as the wire takes them, waiting while it is full. At most
-   *  kMostRate_pps. */
+   *  kMaxRate_pps. */
   double rate_pps = 0;
   Swing swing{};                       ///< of the rate, from the beginning of the warm-up on
   double warmup_s = 0.1, seconds = 1;  ///< that does not count, and that does

@@ -11,7 +11,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr double kTolerance_s = 10e-6;
-constexpr uint32_t kMostVain = 4096;  ///< frames in a row without signature, after which one in kVainStep is searched
+constexpr uint32_t kMaxVain = 4096;  ///< frames in a row without signature, after which one in kVainStep is searched
 constexpr uint32_t kVainStep = 64;
 constexpr int kLastBursts = (1 << 20) / 64;  ///< as many as the largest ring holds
 constexpr double kLateStart_s = 1;           ///< that a thread may come late on a busy machine
@@ -228,7 +228,7 @@ bool GeneratorThread::is_of_this_run(const Signature& signature, uint64_t now) c
 
 /** Looks for the signature of a frame whose end the router has changed, and remembers where it was. */
 bool GeneratorThread::look_for_signature(const rte_mbuf& packet, uint64_t now, Signature& found) {
-  if (++vain_ > kMostVain && vain_ % kVainStep != 0) return false;
+  if (++vain_ > kMaxVain && vain_ % kVainStep != 0) return false;
   const uint32_t length = packet.data_len, most = std::min(length, kSignatureBytes + kSearchedBytes);
   const uint8_t* end = rte_pktmbuf_mtod_offset(&packet, const uint8_t*, length);
   for (uint32_t from_end = kSignatureBytes; from_end <= most; ++from_end) {

@@ -8,11 +8,11 @@ namespace heddle::bench {
 namespace {
 
 constexpr uint32_t kWordsInAll = 1 << 17;  ///< 1 MB of bits, unless each flow has the least: they stay in the cache
-constexpr uint32_t kLeastWords = 4, kMostWords = 1024, kLineWords = kCacheLine / sizeof(uint64_t);
+constexpr uint32_t kMinWords = 4, kMaxWords = 1024, kLineWords = kCacheLine / sizeof(uint64_t);
 
 uint32_t words_for(uint32_t flows) {
-  uint32_t words = kMostWords;
-  while (words > kLeastWords && uint64_t{words} * flows > kWordsInAll) words /= 2;
+  uint32_t words = kMaxWords;
+  while (words > kMinWords && uint64_t{words} * flows > kWordsInAll) words /= 2;
   return words;
 }
 

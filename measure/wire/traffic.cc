@@ -17,10 +17,10 @@
 namespace heddle::bench {
 namespace {
 
-constexpr uint32_t kLeastBytes = 64, kMostBytes = 9216;
-constexpr size_t kMostCaptureBytes = size_t{1} << 30;
+constexpr uint32_t kMinBytes = 64, kMaxBytes = 9216;
+constexpr size_t kMaxCaptureBytes = size_t{1} << 30;
 constexpr uint32_t kLookEvery = 1 << 16;
-constexpr size_t kLeastFrames = 4096, kMostFrames = 1 << 20;  ///< prepared
+constexpr size_t kMinFrames = 4096, kMaxFrames = 1 << 20;  ///< prepared
 
 bool is_number(const std::string& text) {
   return !text.empty() && text.size() < 9 && text.find_first_not_of("0123456789") == text.npos;
@@ -48,9 +48,9 @@ std::vector<uint32_t> sizes_of(const std::string& text, uint8_t protocol) {
     sizes.push_back(1518);
   } else {
     const uint32_t bytes = is_number(text) ? static_cast<uint32_t>(std::stoul(text)) : 0;
-    if (bytes < kLeastBytes || bytes > kMostBytes)
+    if (bytes < kMinBytes || bytes > kMaxBytes)
       throw Error(format("frame size '%s': expected %u to %u bytes (with FCS), imix or a capture file", text.c_str(),
-                         kLeastBytes, kMostBytes));
+                         kMinBytes, kMaxBytes));
     sizes.push_back(bytes);
   }
   const uint32_t least = shortest_frame(protocol) + kFcsBytes;
@@ -162,8 +162,8 @@ std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses
 
 /** In which order flows have packets: all the same, shuffled, or by Zipf's law. */
 std::vector<uint32_t> order_of(uint32_t flows, double zipf, size_t sizes, Random& random) {
-  const size_t count = std::clamp<size_t>(size_t{flows} * (zipf > 0 ? 4 : 1) * sizes, kLeastFrames,
-                                          std::max<size_t>(kMostFrames, flows));
+  const size_t count =
+      std::clamp<size_t>(size_t{flows} * (zipf > 0 ? 4 : 1) * sizes, kMinFrames, std::max<size_t>(kMaxFrames, flows));
   std::vector<uint32_t> order(count);
   if (zipf <= 0) {
     for (size_t i = 0; i < count; ++i) order[i] = static_cast<uint32_t>(i % flows);
@@ -234,11 +234,10 @@ void Traffic::add_capture(const std::string& path) {
   size_t bytes = 0;
   for (capture::Record record; reader.next(record);) {
     std::vector<uint8_t> frame(record.data, record.data + record.captured);
-    frame.resize(
-        std::clamp(std::max(record.original, record.captured), kLeastBytes - kFcsBytes, kMostBytes - kFcsBytes));
-    if ((bytes += frame.size()) > kMostCaptureBytes)
+    frame.resize(std::clamp(std::max(record.original, record.captured), kMinBytes - kFcsBytes, kMaxBytes - kFcsBytes));
+    if ((bytes += frame.size()) > kMaxCaptureBytes)
       throw Error(format("the capture '%s' has more than %zu MB; send a piece of it (editcap -r)", path.c_str(),
-                         kMostCaptureBytes >> 20));
+                         kMaxCaptureBytes >> 20));
     FiveTuple tuple;
     if (!five_tuple_of(frame, tuple)) tuple = {0, 0, 0, 0, 0};
     const auto [found, added] = numbers.try_emplace(tuple, static_cast<uint32_t>(numbers.size()));

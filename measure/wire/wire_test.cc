@@ -102,16 +102,16 @@ TEST(Wire, ARateThatIsTooMuch) {
   Standalone ports(1);
   const Traffic traffic({}, 1, 1);
   Generator generator(traffic, wire.port_ids(), wire.sending_ids(), ports.pool());
-  Load load = with_rate(kMostRate_pps);
+  Load load = with_rate(kMaxRate_pps);
   load.warmup_s = 0.2, load.seconds = 0.2;
   const Counts counts = generator.run(load);
-  EXPECT_NEAR(static_cast<double>(counts.intended), kMostRate_pps * load.seconds, 1e5);
+  EXPECT_NEAR(static_cast<double>(counts.intended), kMaxRate_pps * load.seconds, 1e5);
   EXPECT_GT(counts.offered, 0u);  // although there was more warm-up than could be sent
   EXPECT_LT(counts.offered, counts.intended);
   EXPECT_GT(counts.behind, 0);
   EXPECT_LE(counts.behind, 1);
   EXPECT_GT(counts.sending_s, counts.seconds);
-  for (const double rate : {kMostRate_pps * 2, 9e14, 1e300, -1.0, std::nan("")})
+  for (const double rate : {kMaxRate_pps * 2, 9e14, 1e300, -1.0, std::nan("")})
     EXPECT_THROW(generator.run(with_rate(rate)), Error) << rate;
   for (const double rate : {1e-3, 1e-7, 1e-300}) EXPECT_LE(generator.run(with_rate(rate)).sent, 1u) << rate;
 }

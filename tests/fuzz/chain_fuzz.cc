@@ -25,11 +25,11 @@
 namespace heddle::test {
 namespace {
 
-constexpr size_t kMostFunctions = 8, kMostFrames = 80;
+constexpr size_t kMaxFunctions = 8, kMaxFrames = 80;
 // Far below the longest packet, where a segment on a GPU wants room for all that it may append, and the CPU for one
 // element.
-constexpr size_t kMostBytes = 4096;
-constexpr unsigned kMostHeadroom = 128;
+constexpr size_t kMaxBytes = 4096;
+constexpr unsigned kMaxHeadroom = 128;
 constexpr int kBatches[] = {1, 7, 31, 32, 33, 64};
 
 /** The input, read from its beginning; zeros behind its end. */
@@ -137,7 +137,7 @@ class Writer {
  private:
   /** A path from an output, as text, to its sinks. So many bytes have been stripped before. */
   void branch(std::string path, uint32_t stripped = 0) {
-    while (functions_ < kMostFunctions) {
+    while (functions_ < kMaxFunctions) {
       const std::string name = "f" + std::to_string(functions_);
       const unsigned choice = input_.below(kPlain + kForks);
       if (choice == 0) break;
@@ -351,7 +351,7 @@ Frame frame_of(Input& input) {
   Frame frame;
   const unsigned kind = input.byte();
   size_t length = kind % 4 == 0 ? input.byte() << 3 : input.below(130);
-  length = std::min(length, kMostBytes);
+  length = std::min(length, kMaxBytes);
   if (kind % 8 == 1) {
     frame = ip_frame(input.word(), input.word(), std::min<size_t>(length, 1500));
   } else if (kind % 8 >= 5) {
@@ -364,7 +364,7 @@ Frame frame_of(Input& input) {
     }
   }
   const auto set = [&](Column which, uint64_t value) { frame.column[static_cast<int>(which)] = value; };
-  if (kind & 64) frame.headroom = static_cast<int>(input.below(kMostHeadroom + 1));
+  if (kind & 64) frame.headroom = static_cast<int>(input.below(kMaxHeadroom + 1));
   const unsigned hostile = kind & 128 ? input.byte() : 0;
   if (hostile & 1) frame.bytes.resize(std::min<size_t>(frame.bytes.size(), input.byte()));  // ends anywhere
   if (hostile & 2) set(Column::l3, hostile & 4 ? input.word() : input.byte());
@@ -421,10 +421,10 @@ void check(Input input) {
   if (writer.reach() > 0 && transport == Transport::landing) return;
   if (!mistakes(chain, "cpu").empty() || !mistakes(chain, "simt").empty()) return;
   std::vector<Frame> frames;
-  while (!input.empty() && frames.size() < kMostFrames) {
+  while (!input.empty() && frames.size() < kMaxFrames) {
     frames.push_back(frame_of(input));
     int& headroom = frames.back().headroom;
-    if (headroom >= 0) headroom = std::max(headroom, static_cast<int>(std::min(writer.reach(), kMostHeadroom)));
+    if (headroom >= 0) headroom = std::max(headroom, static_cast<int>(std::min(writer.reach(), kMaxHeadroom)));
   }
   try {
     const Result cpu = run(chain, {"cpu", "cpu", LaunchMode::persistent}, frames, options);

@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     connection.take(side, window);
     if (bytes == 0) connection.close(side);
     rules().now().confirm(view, window, 0);
-    if (connection.memory() > 2 * HttpConnection::kMostBytes) abort();
+    if (connection.memory() > 2 * HttpConnection::kMaxBytes) abort();
     if (connection.over()) break;
     at += bytes, offset += bytes;
   }

@@ -223,7 +223,7 @@ Chain make(const std::string& text) {
   return chain;
 }
 
-constexpr unsigned kPackets = 4096, kRoom = 4096, kLargePackets = 4, kLargeRoom = 65535, kLeastFree = 100;
+constexpr unsigned kPackets = 4096, kRoom = 4096, kLargePackets = 4, kLargeRoom = 65535, kMinFree = 100;
 
 struct Pool {
   std::unique_ptr<std::byte, void (*)(std::byte*)> memory;
@@ -325,7 +325,7 @@ void attach_guarded(Packet* packet, size_t room) {
 
 void run(World& world, Chain& chain, const uint8_t* bytes, size_t size) {
   Packet* packet = nullptr;
-  if (world.packets.pool.available() < kLeastFree) world.release();
+  if (world.packets.pool.available() < kMinFree) world.release();
   if (!world.packets.pool.allocate(&packet, 1)) abort();
   attach_guarded(packet, RTE_PKTMBUF_HEADROOM + size + chain.appends);
   std::memcpy(data(packet), bytes, size);

@@ -7,7 +7,7 @@
 namespace heddle::test {
 namespace {
 
-constexpr int kMostStripped = 20;
+constexpr int kMaxStripped = 20;
 
 class Maker {
  public:
@@ -64,7 +64,7 @@ class Maker {
       case 8:
         return {.text = format("Paint(%u)", below(256)), .column_writes = kPaint};
       case 9:
-        if (const int n = 1 + static_cast<int>(below(14)); stripped + n <= kMostStripped)
+        if (const int n = 1 + static_cast<int>(below(14)); stripped + n <= kMaxStripped)
           return {.text = format("Strip(%d)", n), .head = n};
         return {.text = "Null"};
       case 10:

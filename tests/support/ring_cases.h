@@ -16,7 +16,7 @@ namespace heddle::test {
 struct RingCase {
   std::string device;
   bool owner, spread, split;
-  int workers() const { return gpu::kMostRingWorkers + (spread ? 2 : 0); }
+  int workers() const { return gpu::kMaxRingWorkers + (spread ? 2 : 0); }
 };
 
 inline std::vector<RingCase> ring_cases() {

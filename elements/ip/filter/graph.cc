@@ -10,7 +10,7 @@
 namespace heddle::ip_filter {
 namespace {
 
-constexpr size_t kMostNodes = 50000, kMostTests = 1024;
+constexpr size_t kMaxNodes = 50000, kMaxTests = 1024;
 
 class Builder {
  public:
@@ -59,7 +59,7 @@ class Builder {
     const auto [found, added] =
         nodes_.try_emplace(std::tuple(known->second, yes, no), static_cast<int32_t>(graph.nodes.size()));
     if (added) graph.nodes.push_back({known->second, {no, yes}});
-    if (graph.nodes.size() > kMostNodes) throw Error(format("too many comparisons; expected at most %zu", kMostNodes));
+    if (graph.nodes.size() > kMaxNodes) throw Error(format("too many comparisons; expected at most %zu", kMaxNodes));
     return found->second;
   }
 
@@ -77,7 +77,7 @@ class Specialiser {
     result_.tests = old_.tests;
     result_.network_bytes = old_.network_bytes, result_.transport_bytes = old_.transport_bytes;
     result_.bytes_before = old_.bytes_before;
-    tracks_ = old_.tests.size() <= kMostTests && old_.nodes.size() <= 4 * kMostTests;
+    tracks_ = old_.tests.size() <= kMaxTests && old_.nodes.size() <= 4 * kMaxTests;
     if (tracks_) find_reachable();
   }
 

@@ -51,13 +51,13 @@ class Program {
   int32_t start() const { return start_; }
   uint16_t verdict(int32_t end) const { return verdicts_[static_cast<size_t>(end - count_)]; }
 
-  static constexpr int kMostAgreeing = 64;
-  /** How far `n` packets, at most kMostAgreeing, come with the same answers: the first step that they answer
+  static constexpr int kMaxAgreeing = 64;
+  /** How far `n` packets, at most kMaxAgreeing, come with the same answers: the first step that they answer
    *  differently, or the end of all. They have at least the bytes that the program looks at; `word(i, step)`: the four
    *  that a step looks at in packet i, as they lie. */
   template <class Word>
   int32_t agreement(int n, const Word& word) const {
-    uint32_t words[kMostAgreeing];
+    uint32_t words[kMaxAgreeing];
     const Step* read = nullptr;  // for which they are
     int32_t at = start_;
     while (at < count_) {
