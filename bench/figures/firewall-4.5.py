@@ -19,7 +19,6 @@ FIGURE = figure(
     y="latency_mean_us",
     y_label="average latency [µs]",
     paper={"random": TIMES, "fw": TIMES},
-    repetitions=3,
     note="The thesis pings a host behind the tap: its times are of the way there and back, with two kernels on it; ours are of the way "
     "there through the firewall alone, from one port of the wire to another, at 20,000 packets a second. Of its persistent kernel it "
     "says (4.5) that it has an at least ~ 3 times higher RTT than all other launching types.",

@@ -19,7 +19,6 @@ FIGURE = figure(
             ),
         )
     },
-    repetitions=3,
     note="The thesis counts the cycles of ten seconds, the building of the structures among them; ours are those in which packet threads "
     "have something to do, for each packet.",
 )
