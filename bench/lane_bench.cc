@@ -62,7 +62,7 @@ class Driver {
 
   double ns_a_packet() {
     constexpr double kSeconds = 0.25;
-    done_ = ticks_ = 0;
+    done_ = 0, ticks_ = {};
     const uint64_t first_tick = rte_rdtsc();
     const double start = seconds_now();
     while (seconds_now() < start + kSeconds) {
@@ -72,8 +72,13 @@ class Driver {
     }
     drain();
     const double tick_ns = (seconds_now() - start) * 1e9 / static_cast<double>(rte_rdtsc() - first_tick);
-    return static_cast<double>(ticks_) * tick_ns / static_cast<double>(done_);
+    const double scale = tick_ns / static_cast<double>(done_);
+    const auto ns = [&](uint64_t ticks) { return static_cast<double>(ticks) * scale; };
+    note_ = format("feed %.1f, flush %.1f, poll %.1f", ns(ticks_.feed), ns(ticks_.flush), ns(ticks_.poll));
+    return ns(ticks_.feed + ticks_.flush + ticks_.poll);
   }
+  /** Of the last round: where the time went. */
+  const std::string& note() const { return note_; }
 
   double wake_us() {
     constexpr double kIdleSeconds = 0.1;
@@ -92,14 +97,14 @@ class Driver {
 
   /** Calls the lane; whether something moved. */
   template <class Call>
-  bool timed(const Call& call) {
+  bool timed(uint64_t& ticks, const Call& call) {
     const uint64_t before = rte_rdtsc();
     if (!call()) return false;
-    ticks_ += rte_rdtsc() - before;
+    ticks += rte_rdtsc() - before;
     return true;
   }
   void flush() {
-    timed([&] {
+    timed(ticks_.flush, [&] {
       lane_->flush();
       return true;
     });
@@ -114,7 +119,7 @@ class Driver {
     }
     for (int first = 0; first < packets;) {
       int taken = 0;
-      if (timed([&] { return (taken = lane_->feed(batch_, first)) > 0; })) {
+      if (timed(ticks_.feed, [&] { return (taken = lane_->feed(batch_, first)) > 0; })) {
         first += taken;
       } else {
         flush();
@@ -125,7 +130,7 @@ class Driver {
   }
 
   bool collect() {
-    if (lane_->in_flight() == 0 || !timed([&] { return lane_->poll(back_); })) {
+    if (lane_->in_flight() == 0 || !timed(ticks_.poll, [&] { return lane_->poll(back_); })) {
       if (++in_vain_ % 0x100000 == 0)
         if (const std::string failure = lane_->failure(); !failure.empty()) throw Error(failure);
       return false;
@@ -149,7 +154,11 @@ class Driver {
   Gpus gpus_;
   std::unique_ptr<PacketPool> pool_;
   std::unique_ptr<Lane> lane_;
-  uint64_t ticks_ = 0, done_ = 0, in_vain_ = 0;
+  struct {
+    uint64_t feed = 0, flush = 0, poll = 0;
+  } ticks_;  // within the lane's calls
+  uint64_t done_ = 0, in_vain_ = 0;
+  std::string note_;
 };
 
 std::vector<Result> drive() {
@@ -163,7 +172,7 @@ std::vector<Result> drive() {
       Driver driver(launch, transport);
       results.push_back(absolute(format("gpu-drive-%s-%s", name(launch), name(transport)), "ns", resident ? 4 : 10,
                                  true, 5, [&] { return driver.ns_a_packet(); }));
-      if (launch == LaunchMode::sync) results.back().note = "with the wait for the kernel";
+      results.back().note = driver.note() + (launch == LaunchMode::sync ? ", with the wait for the kernel" : "");
       if (launch == LaunchMode::sync || (transport != Transport::direct && transport != Transport::gather))
         results.back().target = 0;
     }

@@ -1,8 +1,9 @@
-// gpu-c1, gpu-c2, gpu-c3, gpu-c4: the functions of chains/c1.click to c4.click in one kernel: firewall (1,000 filters),
-// NIDS (3,000 patterns), router (500,000 routes), IPsec (1,000 associations); by default with 256 slots, -slots512 with
-// 512. The host writes columns, and anew the headers, where ciphertext stands by then. A packet is enciphered with the
-// same key stream each time, which it must never be elsewhere: so its payload is its text again every other time. What
-// becomes of each packet is compared with what the CPU says, and at the end each authenticates.
+// gpu-c1, gpu-c2, gpu-c3, gpu-c4: the functions of chains/c1.click to c4.click in one kernel: firewall (1,000 filters,
+// in what ENGINE auto takes for a GPU), NIDS (3,000 patterns), router (500,000 routes), IPsec (1,000 associations); by
+// default with 256 slots, -slots512 with 512. The host writes columns, and anew the headers, where ciphertext stands by
+// then. A packet is enciphered with the same key stream each time, which it must never be elsewhere: so its payload is
+// its text again every other time. What becomes of each packet is compared with what the CPU says, and at the end each
+// authenticates.
 // gpu-c4-rings: those of C4 between memif rings that the GPU drives, with CheckIPHeader and IPsecSequence before them,
 // against gpu-c4 right before it. Candidates go on. A peer writes the headers anew, of packets that the firewall
 // allows; payloads are ciphertext from the second time on.
@@ -13,6 +14,7 @@
 #include "bench/nids_packets.h"
 #include "bench/ring_functions.h"
 #include "bench/route_tables.h"
+#include "functions/classifier/engine.h"
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/table.h"
 #include "functions/ip_lookup/direct_table.h"
@@ -35,7 +37,8 @@ struct ChainTables {
     filters = classifier::parse_rules("acl", to_text(generate_filters(parameters_like("acl"), {.count = kFilters})),
                                       none, errors);
     for (size_t f = 0; f < filters.size(); f += 50) filters[f].next = kDrop | 2;  // denied
-    firewall.load(filters, 0, size_t{1} << 30);
+    classifier::EngineChoice choice;
+    firewall = classifier::make_gpu_engine(classifier::numbered(filters), {.most_bytes = size_t{1} << 30}, choice);
     patterns = content_rules(kPatterns);
     signatures.load(patterns);
     auto routes = bgp_like_routes(kRoutes, 4, 1);
@@ -52,8 +55,17 @@ struct ChainTables {
     associations.load(list, kL3);
   }
 
+  /** Whether the firewall drops packets with this key. */
+  bool denies(const classifier::Key& key) const {
+    const uint32_t* fields[classifier::kFields];
+    for (size_t f = 0; f < classifier::kFields; ++f) fields[f] = &key[f];
+    classifier::Outcome found;
+    firewall->classify(fields, &found, 1);
+    return found.next >= kDrop;
+  }
+
   std::vector<classifier::Rule> filters;
-  classifier::BitVectorTable firewall;
+  std::unique_ptr<classifier::RuleEngine> firewall;
   nids::RuleSet patterns;
   nids::RuleTable signatures;
   ip_lookup::DirectTable router;
@@ -151,8 +163,7 @@ class ServiceChain {
     classifier::Key key;
     for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
     key[classifier::kProtocol] = 17;
-    const uint32_t rule = classifier::lookup(tables_.firewall.image(), key);
-    packets_[i].dropped = has(Stage::firewall) && tables_.firewall.image().outcome(rule).next >= kDrop;
+    packets_[i].dropped = has(Stage::firewall) && tables_.denies(key);
     headers_[i] = headers_of(length_, key);
     const std::string& text = texts.texts[i % Texts::kTexts];
     std::memcpy(slots_.frame(i) + kPayload, text.data(), text.size());
@@ -185,7 +196,7 @@ class ServiceChain {
     for (const Stage stage : stages_) {
       const auto next = static_cast<uint16_t>(spec.nodes.size() + 1);
       if (stage == Stage::firewall) {
-        add("Firewall", tables_.firewall.bytes(), {next}, 3);
+        add("Firewall", tables_.firewall->table()->bytes(), {next}, 3);
         spec.nodes.back().state = device.add_state(classifier::kMaxRules * sizeof(classifier::GpuHits));
       }
       if (stage == Stage::nids) add("NIDS", tables_.signatures.bytes(), {next, kCandidateExit}, 1);
@@ -245,8 +256,7 @@ RingHeader allowed_header(const ChainTables& tables, uint32_t length, std::mt199
     classifier::Key key;
     for (size_t f = 0; f < classifier::kFields; ++f) key[f] = random() % 2 == 0 ? filter.low[f] : filter.high[f];
     key[classifier::kProtocol] = 17;
-    const auto& image = tables.firewall.image();
-    if (image.outcome(classifier::lookup(image, key)).next >= kDrop) continue;
+    if (tables.denies(key)) continue;
     RingHeader header = headers_of(length, key);
     seal(header);
     return header;
@@ -261,7 +271,7 @@ std::unique_ptr<RingFunctions> rings_of_c4(const ChainTables& tables, const Ring
   for (uint32_t i = 0; i < kPackets; ++i) headers.push_back(allowed_header(tables, setup.length, random));
   std::vector<RingRig::Function> functions{
       check_header(1),
-      {"Firewall", copy_of(tables.firewall.bytes()), {2}, classifier::kMaxRules},
+      {"Firewall", copy_of(tables.firewall->table()->bytes()), {2}, classifier::kMaxRules},
       {"NIDS", copy_of(tables.signatures.bytes()), {3, 3}},
       {"DirectIPLookup", copy_of(tables.router.bytes()), {4, 4, 4, 4}},
   };
