@@ -26,6 +26,7 @@ GpuLane::GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std:
       staging_(staging),
       area_(area),
       copies_(copies_by_engine(plan_.transport) || plan_.copies.landing == gpu::Landing::engine),
+      moves_(plan_.wide_results || std::ranges::any_of(plan_.exits, [](auto& exit) { return exit.head != 0; })),
       changes_(segment.changes()),
       program_(segment.current()),
       held_(new Held[static_cast<size_t>(slots.count)]),
@@ -77,21 +78,20 @@ void GpuLane::copy_columns(ColumnSet columns, Batch& batch, int first, int count
 int GpuLane::submit(Batch& batch, int first, int index) {
   const int count = std::min(gpu::kSlotPackets, batch.size() - first);
   Held& held = held_[static_cast<size_t>(index)];
-  uint64_t place[gpu::kSlotPackets];
   held.count = count;
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
   std::copy(batch.packets() + first, batch.packets() + first + count, held.packet);
-  if (packs(plan_.transport) && !pack(held)) return 0;
   if (plan_.transport == Transport::commlist) list(held);
   if (plan_.transport == Transport::landing) take_places(held, ring_.slot(index));
-  for (int i = 0; i < count; ++i) {
-    const auto start = packs(plan_.transport) ? reinterpret_cast<uintptr_t>(held.packed[i])
-                                              : reinterpret_cast<uintptr_t>(data(held.packet[i]));
-    place[i] = gpu::pack_word(0, length(held.packet[i]), start - base);
-  }
-  if (plan_.word_column) {
+  if (packs(plan_.transport)) {
+    if (!pack(held)) return 0;
+  } else if (plan_.word_column) {
     const uint32_t* column = batch.column(*plan_.word_column) + first;
-    for (int i = 0; i < count; ++i) place[i] = gpu::pack_word(0, length(held.packet[i]), column[i]);
+    for (int i = 0; i < count; ++i) held.place[i] = gpu::pack_word(0, length(held.packet[i]), column[i]);
+  } else {
+    for (int i = 0; i < count; ++i)
+      held.place[i] =
+          gpu::pack_word(0, length(held.packet[i]), reinterpret_cast<uintptr_t>(data(held.packet[i])) - base);
   }
   if (plan_.columns_in != 0) copy_columns<true>(plan_.columns_in, batch, first, count, ring_.slot(index).columns);
   if (plan_.columns_kept != 0) {
@@ -99,11 +99,12 @@ int GpuLane::submit(Batch& batch, int first, int index) {
     for (int i = 0; i < count; ++i, kept += kept_columns_.bytes()) kept_columns_.save(batch, first + i, kept);
   }
   uint64_t gathered = 0;
-  if (gathers(plan_.transport))
-    for (int i = 0; i < count; ++i)
-      gathered +=
-          plan_.copies.gathered(reinterpret_cast<uintptr_t>(data(held.packet[i])), length(held.packet[i])).bytes();
-  ring_.submit(index, place, count);
+  if (gathers(plan_.transport)) {
+    const gpu::Copies copies = plan_.copies;
+    for (const uint64_t place : std::span(held.place, static_cast<size_t>(count)))
+      gathered += copies.gathered(base + gpu::offset_of(place), gpu::length_of(place)).bytes();
+  }
+  ring_.submit(index, held.place, count);
   ++to_launch_;
   add(to_gpu_, bytes_to_gpu_ + gathered);
   return count;
@@ -193,7 +194,8 @@ bool GpuLane::pack(Held& held) {
     const size_t bytes = bytes_of(held.packet[i]);
     const auto* entry = reinterpret_cast<const std::byte*>(data(held.packet[i]));
     std::memcpy(at + before - taken_along, entry + from - taken_along, taken_along + bytes);
-    held.packed[i] = at + before - from;
+    held.place[i] =
+        gpu::pack_word(0, length(held.packet[i]), static_cast<uint64_t>(at + before - from - segment_.packet_base()));
     at += before + round_up(bytes + copies.behind);
   }
   return true;
@@ -289,11 +291,20 @@ bool GpuLane::oldest_done() {
   return launch.landed;
 }
 
-uint64_t GpuLane::written_back(const Packet* packet, gpu::Outcome outcome, int head) const {
-  if (static_cast<int>(outcome.exit) >= plan_.drop_exits_from) return 0;
-  const auto entry = reinterpret_cast<uintptr_t>(data(packet));
-  const auto length_behind = static_cast<uint32_t>(static_cast<int>(length(packet)) - head + outcome.tail);
-  return plan_.copies.written_back(entry, length(packet), entry + static_cast<uintptr_t>(head), length_behind).bytes();
+uint64_t GpuLane::written_back(const Held& held, int index) const {
+  const gpu::Copies copies = plan_.copies;
+  const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
+  uint64_t sum = 0;
+  for (int i = 0; i < held.count; ++i) {
+    const gpu::Outcome outcome = ring_.outcome(index, i);
+    if (static_cast<int>(outcome.exit) >= plan_.drop_exits_from) continue;
+    const int head = head_of(outcome);
+    const uintptr_t entry = base + gpu::offset_of(held.place[i]);
+    const uint32_t bytes = gpu::length_of(held.place[i]);
+    const auto bytes_behind = static_cast<uint32_t>(static_cast<int>(bytes) - head + outcome.tail);
+    sum += copies.written_back(entry, bytes, entry + static_cast<uintptr_t>(head), bytes_behind).bytes();
+  }
+  return sum;
 }
 
 void GpuLane::take_back(Batch& batch, int index, bool done) {
@@ -303,19 +314,19 @@ void GpuLane::take_back(Batch& batch, int index, bool done) {
   if (packs(plan_.transport)) staging_.give_back(held.staged_until);
   std::copy(held.packet, held.packet + held.count, batch.packets() + first);
   if (done) {
-    uint16_t* next = batch.next() + first;
-    uint64_t copied = 0;
     if (held.places != nullptr) land(held, index, moved);
-    for (int i = 0; i < held.count; ++i) {
-      const gpu::Outcome outcome = ring_.outcome(index, i);
-      next[i] = static_cast<uint16_t>(outcome.exit);
-      const int head = plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head;
-      if (gathers(plan_.transport) && held.places == nullptr) copied += written_back(held.packet[i], outcome, head);
-      if (packs(plan_.transport)) unpack(held.packet[i], held.packed[i], outcome, head);
-      if (head != 0) move_head(held.packet[i], head);
-      if (outcome.tail != 0) move_tail(held.packet[i], outcome.tail);
-    }
-    add(from_gpu_, bytes_from_gpu_ + copied);
+    const bool copied = gathers(plan_.transport) && held.places == nullptr;
+    add(from_gpu_, bytes_from_gpu_ + (copied ? written_back(held, index) : 0));
+    ring_.exits(index, batch.next() + first, held.count);
+    if (moves_ || packs(plan_.transport))
+      for (int i = 0; i < held.count; ++i) {
+        const gpu::Outcome outcome = ring_.outcome(index, i);
+        const int head = head_of(outcome);
+        if (packs(plan_.transport))
+          unpack(held.packet[i], segment_.packet_base() + gpu::offset_of(held.place[i]), outcome, head);
+        if (head != 0) move_head(held.packet[i], head);
+        if (outcome.tail != 0) move_tail(held.packet[i], outcome.tail);
+      }
   } else if (held.places != nullptr) {
     LandingArea::give_back(*held.places, held.count);
   }

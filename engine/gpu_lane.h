@@ -49,8 +49,8 @@ class GpuLane : public Lane {
   /** What the host remembers of a slot in flight. */
   struct Held {
     Packet* packet[gpu::kSlotPackets];
-    std::byte* packed[gpu::kSlotPackets];  // where the packet would begin in the staging memory, if the transport packs
-    uint64_t staged_until;                 // for Staging::give_back()
+    uint64_t place[gpu::kSlotPackets];      // as the slot's words have it: here, for packets have left the cache since
+    uint64_t staged_until;                  // for Staging::give_back()
     LandingArea::Places* places = nullptr;  // where they land; null: nowhere
     int count;
   };
@@ -74,8 +74,10 @@ class GpuLane : public Lane {
   void copy(std::span<const gpu::PacketBytes> bytes, bool to_gpu);
   /** Whether the oldest slot in flight is done, and what comes back with it is there. */
   bool oldest_done();
-  /** Counts what transport gather writes back of a packet that is done, as it lies before its ends are moved. */
-  uint64_t written_back(const Packet* packet, gpu::Outcome outcome, int head) const;
+  /** By how many bytes the starts of packets with this outcome have moved. */
+  int head_of(gpu::Outcome outcome) const { return plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head; }
+  /** Bytes that transport gather writes back of the packets of a slot that is done. */
+  uint64_t written_back(const Held& held, int index) const;
   /** Whether the oldest slot's packets fit into `batch`. */
   bool fits(const Batch& batch) const {
     return batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity();
@@ -91,6 +93,7 @@ class GpuLane : public Lane {
   Staging staging_;
   LandingArea* const area_;
   const bool copies_;             // the copy engine copies, before launches or behind them
+  const bool moves_;              // packets' starts or ends may have moved when they come back
   uint64_t changes_;              // of the segment's program, when the ring was told of it
   const gpu::Program* program_;   // that the ring's slots run
   std::unique_ptr<Held[]> held_;  // [slots]

@@ -93,6 +93,16 @@ class SlotRing {
     return outcome_of(__atomic_load_n(&result.narrow[i], __ATOMIC_RELAXED));
   }
 
+  /** Sets next[i] to the exit of packet i of a slot that is done, for its first `count` packets. */
+  void exits(int index, uint16_t* next, int count) const {
+    const auto& result = group_.slots[index].result;
+    const auto copy = [&](const auto& words) {
+      for (int i = 0; i < count; ++i) next[i] = static_cast<uint16_t>(outcome_of(words[i]).exit);
+    };
+    // No atomic loads, for which each word is loaded by itself: oldest_done() has seen all of them.
+    group_.wide_results ? copy(result.wide) : copy(result.narrow);
+  }
+
   /** Gives the oldest slot back. */
   void release_oldest() {
     const auto index = static_cast<size_t>(oldest());
