@@ -384,7 +384,8 @@ TEST(TupleEngine, GrowsFromNothingWhileRulesComeOneByOne) {
   subject.expect_right(keys_near(random, rules, 3000));
 }
 
-/** So many filters as ClassBench makes them, and changes of them as well. `like`: a set that the engine has room for. */
+/** So many filters as ClassBench makes them, and changes of them as well. `like`: a set that the engine has room
+ *  for. */
 void expect_half_a_million(EngineKind kind, const char* like) {
   constexpr size_t kFilters = test::kSanitized ? 50'000 : 500'000;
   auto random = test::random_for("half a million filters");
