@@ -7,6 +7,7 @@ from pycparser import c_ast
 from gopt.emit import Printer, mention_inlined, summary
 from gopt.errors import Refusal
 from gopt.tree import (
+    LOOPS,
     Wait,
     drop_const,
     identifier,
@@ -16,10 +17,11 @@ from gopt.tree import (
     text_of,
     type_text,
     value_text,
+    walk,
 )
 
 LANGUAGE = "C"
-NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running", "G_PREFETCH", "G_SWITCH", "G_PSS")
+NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running", "G_PREFETCH", "G_SAVE", "G_SWITCH", "G_PSS")
 
 
 # GCC takes the elements of different lookups for one another, and a computed goto of one loop for a way into another,
@@ -42,16 +44,17 @@ def preamble(hint: int, group: int) -> str:
 {_BEGIN_QUIET}\
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, {hint})
-#define G_SWITCH(label)                          \\
+#define G_SAVE(label) (g_labels[g_i] = &&label)
+#define G_SWITCH()                               \\
   do {{                                           \\
-    g_labels[g_i] = &&label;                     \\
     g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \\
     goto *g_labels[g_i];                         \\
   }} while (0)
 #define G_PSS(address, label) \\
   do {{                        \\
     G_PREFETCH(address);      \\
-    G_SWITCH(label);          \\
+    G_SAVE(label);            \\
+    G_SWITCH();               \\
   }} while (0)
 {_END_QUIET}"""
 
@@ -147,17 +150,42 @@ def index_type(lookup) -> str:
 
 
 class Interleaved(SavedInArrays):
+    """Where a loop has one mark only, and cannot be jumped into, its label is saved before the loop: a store less a
+    switch. That the lookup itself runs once for each index is such a loop, too."""
+
     def __init__(self, lookup, lines, prefix: str):
         super().__init__(lookup, lines, lookup.saved)
         lookup.body = rewrite(lookup.body, self.element)
         self.prefix, self.waits = prefix, 0
+        self.label_saved = has_one_wait(lookup.body)
+
+    def next_label(self) -> str:
+        return f"{self.prefix}label_{self.waits + 1}"
 
     def wait(self, node: Wait, depth: int) -> None:
+        label = self.next_label()
         self.waits += 1
-        label = f"{self.prefix}label_{self.waits}"
         *first, last = [argument(text_of(address)) for address in node.addresses]
         text = "".join(f"G_PREFETCH({address}); " for address in first)
-        self.lines.put(f"{text}G_PSS({last}, {label}); {label}:;", depth, node.coord)
+        switch = f"G_PREFETCH({last}); G_SWITCH();" if self.label_saved else f"G_PSS({last}, {label});"
+        self.lines.put(f"{text}{switch} {label}:;", depth, node.coord)
+
+    def statement(self, node: c_ast.Node, depth: int) -> None:
+        saves = isinstance(node, LOOPS) and not self.label_saved and has_one_wait(node) and not has_label(node)
+        if saves:
+            self.lines.put(f"G_SAVE({self.next_label()});", depth, node.coord)
+            self.label_saved = True
+        super().statement(node, depth)
+        if saves:
+            self.label_saved = False
+
+
+def has_one_wait(node: c_ast.Node) -> bool:
+    return sum(isinstance(n, Wait) for n in walk(node)) == 1
+
+
+def has_label(node: c_ast.Node) -> bool:
+    return any(isinstance(n, c_ast.Label) for n in walk(node))
 
 
 def argument(text: str) -> str:
@@ -183,6 +211,8 @@ def write(lookup, lines, group: int, number: int) -> None:
     put(f"for (g_i = 0; g_i < g_slots; ++g_i) g_labels[g_i] = &&{start};", 3)
     put("g_i = 0;", 3)
     put(f"{start}:", 2)
+    if printer.label_saved:
+        put(f"G_SAVE({printer.next_label()});", 3)
     put("while (g_next < g_count) { /* a slot takes lookup after lookup */", 3)
     if lookup.index in printer.saved:
         put(f"{lookup.index}[g_i] = g_next++;", 4)
@@ -194,7 +224,8 @@ def write(lookup, lines, group: int, number: int) -> None:
     put("}", 3)
     put(f"{end}:", 2)
     put("g_running &= ~(1ull << g_i);", 3)
-    put(f"if (g_running != 0) G_SWITCH({end});", 3)
+    put(f"G_SAVE({end});", 3)
+    put("if (g_running != 0) G_SWITCH();", 3)
     put("}", 2)
     put("}", 1)
     end_arrays(lines)

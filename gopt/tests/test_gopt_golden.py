@@ -13,6 +13,7 @@ MARK = "// ======== gopt transform --backend "
 BACKENDS = {
     "chain": ["goto"],
     "nested": ["goto"],
+    "once": ["goto"],
     "stages": ["goto", "group", "coroutine"],
     "twice": ["goto", "group", "coroutine"],
 }

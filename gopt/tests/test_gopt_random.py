@@ -69,8 +69,8 @@ BUGS = {
     "the label is saved for the next slot": (
         ["goto"],
         "interleave.py",
-        "g_labels[g_i] = &&label;",
-        "g_labels[g_i + 1 == g_slots ? 0 : g_i + 1] = &&label;",
+        "(g_labels[g_i] = &&label)",
+        "(g_labels[g_i + 1 == g_slots ? 0 : g_i + 1] = &&label)",
     ),
     "else has the predicate of if": (["group"], "group.py", '"!" + chosen', "chosen"),
     "a lookup that has ended goes on in the next stage": (

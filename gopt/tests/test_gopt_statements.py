@@ -88,6 +88,15 @@ BOTH = {  # name: text
     "the size of a call": whole("out[i] = h(t, t[i]) + (uint32_t)sizeof(h(t, t[i]));", MARKED),
 }
 GOTO = {  # where group prefetching refuses, or which it has no way to get wrong
+    "a jump into a loop with one mark": whole(
+        "uint32_t x = t[i], d = 0; g_expensive(&t[x]); if (t[x] & 1) goto inside;\n"
+        "while (d < 3) { x ^= 4; inside: g_expensive(&t[x]); x = t[x]; ++d; } out[i] = x;"
+    ),
+    "a loop with one mark in a loop": whole(
+        "uint32_t x = t[i]; g_expensive(&t[x]); x = t[x];\n"
+        "for (int r = 0; r < 3; ++r) for (uint32_t d = x & 3; d > 0; --d) { g_expensive(&t[x]); x = t[x]; }\n"
+        "g_expensive(&t[x]); out[i] = t[x];"
+    ),
     "comma as an argument": whole("uint32_t y = t[i]; out[i] = h(t, (y++, y * 2));", MARKED),
     "the size of a parameter": whole(
         "uint32_t a[3] = {t[i], 1, 2}; out[i] = h(t, a) + a[1];",

@@ -47,16 +47,17 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
 #endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
-#define G_SWITCH(label)                          \
+#define G_SAVE(label) (g_labels[g_i] = &&label)
+#define G_SWITCH()                               \
   do {                                           \
-    g_labels[g_i] = &&label;                     \
     g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \
     goto *g_labels[g_i];                         \
   } while (0)
 #define G_PSS(address, label) \
   do {                        \
     G_PREFETCH(address);      \
-    G_SWITCH(label);          \
+    G_SAVE(label);            \
+    G_SWITCH();               \
   } while (0)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -117,8 +118,8 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
         G_PSS(&table[slot[g_i]], g_label_1); g_label_1:;
         { /* in_chain() */ e_2[g_i] = table[slot[g_i]]; key[g_i] = keys[i[g_i]];
 #line 16 "input.c"
-          while (e_2[g_i]) {
-            G_PSS(e_2[g_i], g_label_2); g_label_2:;
+          G_SAVE(g_label_2); while (e_2[g_i]) {
+            G_PREFETCH(e_2[g_i]); G_SWITCH(); g_label_2:;
             if (e_2[g_i]->key == key[g_i]) { e[g_i] = e_2[g_i]; goto in_chain_end_1; }
             e_2[g_i] = e_2[g_i]->next;
           }
@@ -135,7 +136,8 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
       }
     g_end:
       g_running &= ~(1ull << g_i);
-      if (g_running != 0) G_SWITCH(g_end);
+      G_SAVE(g_end);
+      if (g_running != 0) G_SWITCH();
     }
   }
 #if defined(__GNUC__) && !defined(__clang__)

@@ -42,16 +42,17 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
 #endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
-#define G_SWITCH(label)                          \
+#define G_SAVE(label) (g_labels[g_i] = &&label)
+#define G_SWITCH()                               \
   do {                                           \
-    g_labels[g_i] = &&label;                     \
     g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \
     goto *g_labels[g_i];                         \
   } while (0)
 #define G_PSS(address, label) \
   do {                        \
     G_PREFETCH(address);      \
-    G_SWITCH(label);          \
+    G_SAVE(label);            \
+    G_SWITCH();               \
   } while (0)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -122,7 +123,8 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       }
     g_end:
       g_running &= ~(1ull << g_i);
-      if (g_running != 0) G_SWITCH(g_end);
+      G_SAVE(g_end);
+      if (g_running != 0) G_SWITCH();
     }
   }
 #if defined(__GNUC__) && !defined(__clang__)

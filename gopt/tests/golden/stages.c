@@ -35,16 +35,17 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
 #endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
-#define G_SWITCH(label)                          \
+#define G_SAVE(label) (g_labels[g_i] = &&label)
+#define G_SWITCH()                               \
   do {                                           \
-    g_labels[g_i] = &&label;                     \
     g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \
     goto *g_labels[g_i];                         \
   } while (0)
 #define G_PSS(address, label) \
   do {                        \
     G_PREFETCH(address);      \
-    G_SWITCH(label);          \
+    G_SAVE(label);            \
+    G_SWITCH();               \
   } while (0)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -90,8 +91,8 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
           out[i[g_i]] = 0;
           continue;
         }
-        for (d[g_i] = 0; d[g_i] < depth; ++d[g_i]) {
-          G_PSS(&table[x[g_i]], g_label_1); g_label_1:;
+        G_SAVE(g_label_1); for (d[g_i] = 0; d[g_i] < depth; ++d[g_i]) {
+          G_PREFETCH(&table[x[g_i]]); G_SWITCH(); g_label_1:;
           x[g_i] = table[x[g_i]] & 255;
         }
         if (x[g_i] & 1) {
@@ -108,7 +109,8 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
       }
     g_end:
       g_running &= ~(1ull << g_i);
-      if (g_running != 0) G_SWITCH(g_end);
+      G_SAVE(g_end);
+      if (g_running != 0) G_SWITCH();
     }
   }
 #if defined(__GNUC__) && !defined(__clang__)

@@ -27,16 +27,17 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
 #endif
 /* Prefetch; save where this lookup goes on; switch to the next one. */
 #define G_PREFETCH(address) __builtin_prefetch((const void *)(address), 0, 3)
-#define G_SWITCH(label)                          \
+#define G_SAVE(label) (g_labels[g_i] = &&label)
+#define G_SWITCH()                               \
   do {                                           \
-    g_labels[g_i] = &&label;                     \
     g_i = g_i + 1 == g_slots ? 0 : g_i + 1;      \
     goto *g_labels[g_i];                         \
   } while (0)
 #define G_PSS(address, label) \
   do {                        \
     G_PREFETCH(address);      \
-    G_SWITCH(label);          \
+    G_SAVE(label);            \
+    G_SWITCH();               \
   } while (0)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
@@ -92,7 +93,8 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       }
     g_end:
       g_running &= ~(1ull << g_i);
-      if (g_running != 0) G_SWITCH(g_end);
+      G_SAVE(g_end);
+      if (g_running != 0) G_SWITCH();
     }
   }
 #if defined(__GNUC__) && !defined(__clang__)
@@ -119,13 +121,14 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       for (g_i = 0; g_i < g_slots; ++g_i) g_labels[g_i] = &&g2_start;
       g_i = 0;
     g2_start:
+      G_SAVE(g2_label_1);
       while (g_next < g_count) { /* a slot takes lookup after lookup */
         i[g_i] = g_next++;
 #line 17 "input.c"
         x[g_i] = out[i[g_i]] & mask;
         for (d[g_i] = 0; d[g_i] < 3; ++d[g_i]) { { /* step() */
 #line 6 "input.c"
-            G_PSS(&table[x[g_i]], g2_label_1); g2_label_1:;
+            G_PREFETCH(&table[x[g_i]]); G_SWITCH(); g2_label_1:;
             x[g_i] = table[x[g_i]] & 255;
           }
         }
@@ -134,7 +137,8 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       }
     g2_end:
       g_running &= ~(1ull << g_i);
-      if (g_running != 0) G_SWITCH(g2_end);
+      G_SAVE(g2_end);
+      if (g_running != 0) G_SWITCH();
     }
   }
 #if defined(__GNUC__) && !defined(__clang__)
