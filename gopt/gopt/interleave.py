@@ -21,7 +21,19 @@ from gopt.tree import (
 )
 
 LANGUAGE = "C"
-NAMES = ("g_i", "g_group", "g_labels", "g_count", "g_next", "g_slots", "g_running", "G_PREFETCH", "G_SAVE", "G_SWITCH", "G_PSS")
+NAMES = (
+    "g_i",
+    "g_group",
+    "g_labels",
+    "g_count",
+    "g_next",
+    "g_slots",
+    "g_running",
+    "G_PREFETCH",
+    "G_SAVE",
+    "G_SWITCH",
+    "G_PSS",
+)
 
 
 # GCC takes the elements of different lookups for one another, and a computed goto of one loop for a way into another,
