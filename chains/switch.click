@@ -6,9 +6,9 @@
 //
 // For real interfaces, put FromDevice(eth0) ... where the captures are read and ToDevice where they are written.
 
-define($IN chains/switch, $ADDRESSES chains/switch.addresses, $LEARN false, $OUT build/switch);
+define($IN chains/switch, $ADDRESSES chains/switch.addresses, $CAPACITY 65536, $LEARN false, $OUT build/switch);
 
-sw :: L2Switch(FILE $ADDRESSES, LEARN $LEARN);
+sw :: L2Switch(FILE $ADDRESSES, CAPACITY $CAPACITY, LEARN $LEARN);
 
 FromDump(${IN}0.pcap) -> Paint(0) -> sw;
 FromDump(${IN}1.pcap) -> Paint(1) -> sw;

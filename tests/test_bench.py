@@ -296,6 +296,29 @@ def test_distributions_of_latencies(bench, heddle, tmp_path):
     assert "throughput has no latencies" in heddle.fails("bench", BOUNCE, "--histogram", folder)
 
 
+@pytest.mark.parametrize(
+    ("chain", "table", "kind", "size"),
+    [
+        ("echo", None, None, 64),
+        ("router6", ("ROUTES", "routes", "--ipv6", "--hops", 3), "routes6", 84),
+        ("switch", ("ADDRESSES", "macs", "--ports", 3), "macs", 64),
+        ("ndn", ("NAMES", "names", "--hops", 3), "names", 128),
+    ],
+)
+def test_traffic_of_every_network_is_recognised(heddle, bench, tmp_path, chain, table, kind, size):
+    """What the chain forwards comes back with its signature."""
+    file, words = tmp_path / "out.jsonl", [f"OUT={tmp_path}/out"]
+    if table is not None:
+        variable, command, *options = table
+        heddle.ok("gen", command, "-n", 1000, *options, "-o", tmp_path / "table")
+        words += [f"{variable}={tmp_path}/table", "--addresses", f"{kind}:{tmp_path}/table"]
+    bench(CHAINS / f"{chain}.click", *words, "--size", size, "--rate", "5k", "--json", file, drain="3")
+    (record,) = records(file)
+    assert median(record, "mpps") > 0 and "unrecognised" not in record["values"]
+    assert median(record, "reordered") == 0 or chain == "echo"  # which sends a flow to all ports
+    assert median(record, "loss") == 0 or chain == "switch"  # which copies, so what it drops by rule counts
+
+
 def test_files_that_changed_are_measured_anew(bench, tmp_path):
     file, routes = tmp_path / "out.jsonl", tmp_path / "routes.txt"
     chain = f"FromDevice(a) -> GetIPAddress(30) -> r :: DirectIPLookup(FILE {routes}); r[0] -> Discard"
@@ -414,6 +437,8 @@ def test_pictures(bench, heddle, tmp_path):
         (["--compare", "size=64"], "at least two values"),
         (["--size", "nowhere.pcap"], "nowhere.pcap"),
         (["--addresses", "routes:/nowhere"], "/nowhere"),
+        (["--addresses", "names:/nowhere"], "/nowhere"),
+        (["--addresses", "uniform6"], "a frame of IPv6 and UDP has 84 bytes at least"),
         (["--protocol", "icmp"], "protocol: 'icmp' is not udp or tcp"),
         (["--protocol", "tcp", "--sweep", "size=128,64"], "a frame of TCP has 76 bytes at least"),
         (["--protocol", "tcp", "--size", str(CHAINS / "captures/dig.pcap")], "has its own addresses and flows"),

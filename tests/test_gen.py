@@ -5,7 +5,8 @@ import ipaddress
 import subprocess
 
 import pytest
-from scapy.layers.inet import IP, TCP
+from scapy.layers.inet import IP, TCP, UDP
+from scapy.layers.inet6 import IPv6
 from whole import captures
 from whole.program import Report
 
@@ -28,6 +29,8 @@ GENERATORS = {
     "rules": ["patterns", "--rules"],
     "names": ["names"],
     "urls": ["names", "--form", "url"],
+    "names with outputs": ["names", "--hops", "3"],
+    "macs": ["macs"],
 }
 
 
@@ -146,6 +149,57 @@ def test_packets_of_tcp(heddle, tmp_path):
     assert len(flows) == 40
 
 
+def test_packets_of_routes_of_ip6(heddle, tmp_path):
+    table, capture = tmp_path / "table", tmp_path / "out.pcap"
+    heddle.ok("gen", "routes", "-n", 100, "--ipv6", "--hops", 2, "-o", table)
+    networks = [ipaddress.ip_network(line.split()[0]) for line in table.read_text().splitlines()]
+    for protocol, layer in {"udp": UDP, "tcp": TCP}.items():
+        words = ["--size", 100, "--protocol", protocol, "--addresses", f"routes6:{table}", "-o", capture]
+        heddle.ok("gen", "packets", "-n", 300, *words)
+        for packet in captures.read(capture):
+            ip = IPv6(packet.data[14:])
+            assert len(packet.data) == 96 and ip.plen == 42 and ip.hlim == 64
+            assert any(ipaddress.ip_address(ip.dst) in network for network in networks)
+            checksum = ip[layer].chksum
+            del ip[layer].chksum
+            assert IPv6(bytes(ip))[layer].chksum == checksum
+        lookup = f"CheckIP6Header(OFFSET 14) -> r :: LookupIP6Route(FILE {table})"
+        chain = f"FromDump({capture}) -> {lookup}; d :: Discard; r[0] -> d; r[1] -> d"
+        assert Report(heddle.ok("run", "--json", "-e", chain).json).dropped == 0
+
+
+def test_packets_between_ethernet_addresses(heddle, tmp_path):
+    table, capture = tmp_path / "table", tmp_path / "out.pcap"
+    heddle.ok("gen", "macs", "-n", 500, "--ports", 3, "-o", table)
+    hosts = dict(line.split() for line in table.read_text().splitlines())
+    assert set(hosts.values()) == {"0", "1", "2"}
+    heddle.ok("gen", "packets", "-n", 2000, "--flows", 2000, "--addresses", f"macs:{table}", "-o", capture)
+    wanted = {"0": 0, "1": 0, "2": 0}
+    for packet in captures.read(capture):
+        to, source = (packet.data[at : at + 6].hex("-").upper() for at in (0, 6))
+        wanted[hosts[to]] += 1
+        assert source in hosts and source != to
+    ports = "; ".join(f"s[{k}] -> c{k} :: Counter -> Discard" for k in range(4))
+    chain = f"FromDump({capture}) -> Paint(9) -> s :: L2Switch(FILE {table}); {ports}"
+    report = Report(heddle.ok("run", "--json", "-e", chain).json)
+    assert {str(k): report.count(f"c{k}") for k in range(3)} == wanted and report.count("c3") == 0
+
+
+def test_interests_for_names(heddle, tmp_path):
+    table, capture = tmp_path / "table", tmp_path / "out.pcap"
+    heddle.ok("gen", "names", "-n", 300, "--hops", 2, "-o", table)
+    assert {line.split()[1] for line in table.read_text().splitlines()} == {"0", "1"}
+    words = ["--size", 200, "--flows", 2000, "--addresses", f"names:{table}"]
+    heddle.ok("gen", "packets", "-n", 2000, *words, "-o", capture)
+    chain = f"FromDump({capture}) -> n :: NDNLookup(FILE {table}); d :: Discard; n[0] -> d; n[1] -> d"
+    assert Report(heddle.ok("run", "--json", "-e", chain).json).dropped == 0
+    assert {len(frame) for frame in captures.frames(capture)} == {196}
+    # Names without outputs are read as well.
+    table.write_text("".join(line.split()[0] + "\n" for line in table.read_text().splitlines()))
+    heddle.ok("gen", "packets", "-n", 2000, *words, "-o", tmp_path / "same.pcap")
+    assert (tmp_path / "same.pcap").read_bytes() == capture.read_bytes()
+
+
 @pytest.mark.parametrize(
     ("command", "message"),
     [
@@ -167,6 +221,12 @@ def test_packets_of_tcp(heddle, tmp_path):
             "expected uniform, routes:FILE or trace:FILE",
         ),
         (["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "trace:."], "cannot read the header trace '.'"),
+        (["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "uniform6"], "a frame of IPv6 and UDP has 84 bytes"),
+        (
+            ["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "macs:README.md"],
+            "README.md:3: expected ADDRESS PORT",
+        ),
+        (["packets", "-n", "5", "-o", "/tmp/never", "--addresses", "names:/none"], "'/none'"),
         (["packets", "-n", "5", "-o", "/tmp/never", "--protocol", "icmp"], "icmp not in"),
         (["packets", "-n", "5", "-o", "/tmp/never", "--protocol", "tcp"], "a frame of TCP has 76 bytes at least"),
     ],

@@ -12,8 +12,10 @@
 #include "io/capture/writer.h"
 #include "measure/generate/associations.h"
 #include "measure/generate/filter_set.h"
+#include "measure/generate/macs.h"
 #include "measure/generate/names.h"
 #include "measure/generate/patterns.h"
+#include "measure/generate/random.h"
 #include "measure/generate/random_rules.h"
 #include "measure/generate/routes.h"
 #include "measure/generate/text.h"
@@ -213,15 +215,34 @@ struct Names : Command {
     app->add_option("--form", form,
                     "ndn (default): /org/wikipedia/en/wiki/Click; url: http://en.wikipedia.org/wiki/Click")
         ->check(CLI::IsMember({"ndn", "url"}));
+    app->add_option("--hops", hops, "Behind each name an output, 0 to K - 1, as NDNLookup reads it; default: none")
+        ->check(CLI::Range(1, UINT16_MAX))
+        ->type_name("K");
   }
   void run() const override {
+    Random random(seed);
     std::string text;
-    for (const auto& name : generate_names(count, form == "ndn" ? NameForm::ndn : NameForm::url, seed))
-      text += name + "\n";
+    for (const auto& name : generate_names(count, form == "ndn" ? NameForm::ndn : NameForm::url, seed)) {
+      text += name;
+      if (hops != 0) text += " " + std::to_string(random.below(hops));
+      text += "\n";
+    }
     write_output(output, text);
   }
 
   std::string form = "ndn";
+  uint32_t hops = 0;
+};
+
+struct Macs : Command {
+  explicit Macs(CLI::App* gen)
+      : Command(gen->add_subcommand("macs", "Ethernet addresses of hosts: ADDRESS PORT a line, as L2Switch reads it")) {
+    add_common("addresses");
+    app->add_option("--ports", ports, "Ports 0 to K - 1; default: 4")->check(CLI::Range(1, UINT16_MAX))->type_name("K");
+  }
+  void run() const override { write_output(output, mac_file(count, ports, seed)); }
+
+  uint32_t ports = 4;
 };
 
 struct Packets : Command {
@@ -231,10 +252,13 @@ struct Packets : Command {
     add_common("packets");
     require_output();
     app->add_option("--size", options.sizes, "Bytes of a frame with FCS, 64 to 9216; imix; or a capture. Default: 64");
-    app->add_option("--addresses", options.addresses,
-                    "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace");
+    app->add_option(
+        "--addresses", options.addresses,
+        "uniform (default); routes:FILE, destinations in a route table; trace:FILE, a header trace; "
+        "uniform6, routes6:FILE: the same of IPv6; macs:FILE, Ethernet addresses of a table; names:FILE, NDN "
+        "Interests for names of a table");
     app->add_option("--protocol", options.protocol,
-                    "Of the flows: udp (default), or tcp, with 76 bytes or more a frame")
+                    "Of the flows: udp (default; IPv6: 84 bytes or more a frame), or tcp (76, IPv6: 96)")
         ->check(CLI::IsMember({"udp", "tcp"}));
     app->add_option("--flows", options.flows, "Different 5-tuples; default: 1024")->type_name("N");
     app->add_option("--zipf", options.zipf, "Flow k has a share of 1 / k^S, S up to 10; default: 0, all the same")
@@ -273,9 +297,10 @@ struct Packets : Command {
 std::function<int()> add_gen_commands(CLI::App& gen) {
   gen.require_subcommand(1);
   const std::vector<std::shared_ptr<const Command>> commands = {
-      std::make_shared<Routes>(&gen),     std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
-      std::make_shared<Parameters>(&gen), std::make_shared<Headers>(&gen), std::make_shared<Patterns>(&gen),
-      std::make_shared<Names>(&gen),      std::make_shared<Packets>(&gen), std::make_shared<Associations>(&gen)};
+      std::make_shared<Routes>(&gen),      std::make_shared<Profile>(&gen), std::make_shared<Filters>(&gen),
+      std::make_shared<Parameters>(&gen),  std::make_shared<Headers>(&gen), std::make_shared<Patterns>(&gen),
+      std::make_shared<Names>(&gen),       std::make_shared<Macs>(&gen),    std::make_shared<Packets>(&gen),
+      std::make_shared<Associations>(&gen)};
   return [commands] {
     for (const auto& command : commands)
       if (*command->app) command->run();

@@ -100,8 +100,9 @@ std::vector<Parameter> make_parameters() {
   list.push_back(number("slots", &Setup::slots, 0, 4096, "GPU: slots of 32 packets in flight; 0: as heddle run"));
   list.push_back(number("descriptors", &Setup::descriptors, 32, 32768, "Packets that a queue of the wire holds"));
   list.push_back(number<uint32_t>("flows", &Setup::flows, 1, 1u << 24, "Flows that are sent"));
-  list.push_back({"addresses", "Where packets go: uniform, routes:FILE, trace:FILE", "KIND", nullptr,
-                  [](Setup& setup, const std::string& text) { setup.addresses = text; },
+  list.push_back({"addresses",
+                  "Where packets go: uniform, routes:FILE, trace:FILE; uniform6, routes6:FILE; macs:FILE; names:FILE",
+                  "KIND", nullptr, [](Setup& setup, const std::string& text) { setup.addresses = text; },
                   [](auto& setup) { return Json(setup.addresses); }});
   list.push_back({"protocol",
                   "Of the flows: udp, or tcp, whose frames have 76 bytes at least; a trace or capture has its own",

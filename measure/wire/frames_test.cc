@@ -54,6 +54,41 @@ TEST(Frames, ChecksumsAreRightForAllLengths) {
     }
 }
 
+TEST(Frames, Ip6IsRightForAllLengths) {
+  auto random = test::random_for("frames of IPv6");
+  for (const uint8_t protocol : {kUdp, kTcp})
+    for (uint32_t bytes = shortest_frame(protocol, true); bytes < 200; ++bytes) {
+      Ip6Addresses ip6;
+      for (size_t i = 0; i < 16; ++i)
+        ip6.source[i] = static_cast<uint8_t>(random()), ip6.destination[i] = static_cast<uint8_t>(random());
+      const auto frame = make_frame6({0, 0, 1, 2, protocol}, ip6, {}, bytes);
+      ASSERT_EQ(frame.size(), bytes);
+      ASSERT_EQ(checksum_errors6(frame), "") << bytes;
+      ASSERT_TRUE(std::equal(ip6.source.begin(), ip6.source.end(), frame.begin() + 22));
+      ASSERT_TRUE(std::equal(ip6.destination.begin(), ip6.destination.end(), frame.begin() + 38));
+      const auto sent = stamped(frame, random);
+      ASSERT_EQ(sent.size(), bytes);
+      ASSERT_EQ(checksum_errors6(sent), "") << bytes;
+      FiveTuple found;
+      EXPECT_FALSE(five_tuple_of(sent, found));  // which is of IPv4
+    }
+  EXPECT_EQ(shortest_frame(kUdp, true), 80u);  // headers of 14, 40 and 8 bytes, a signature of 18
+  EXPECT_EQ(shortest_frame(kTcp, true), 92u);
+}
+
+TEST(Frames, Ip6WithoutRoomGetsLongerAndStaysRight) {
+  auto random = test::random_for("room in IPv6");
+  for (uint32_t payload = 0; payload < 18; ++payload) {
+    auto frame = make_frame6({0, 0, 1, 2, kUdp}, {}, {}, 80);
+    frame.resize(62 + payload);
+    frame[19] = frame[59] = static_cast<uint8_t>(8 + payload);  // both lengths
+    const auto sent = stamped(frame, random);
+    EXPECT_EQ(sent.size(), 80u);
+    EXPECT_EQ(be16(sent, 18), 26u);
+    EXPECT_EQ(be16(sent, 58), 26u);
+  }
+}
+
 TEST(Frames, APacketWithoutRoomGetsLongerAndStaysRight) {
   auto random = test::random_for("room");
   for (uint32_t payload = 0; payload < 40; ++payload) {

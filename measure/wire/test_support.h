@@ -39,6 +39,20 @@ inline std::string checksum_errors(const std::vector<uint8_t>& frame) {
   return rfc1071(with_pseudo_header(frame)) == 0xffff ? "" : "transport checksum";
 }
 
+/** What is wrong with the lengths and checksums of a frame of IPv6 with UDP or TCP, "" = nothing. */
+inline std::string checksum_errors6(const std::vector<uint8_t>& frame) {
+  if (be16(frame, 12) != 0x86dd || frame[14] != 0x60) return "not IPv6";
+  const size_t length = be16(frame, 18);
+  if (54 + length != frame.size()) return "payload length";
+  if (frame[20] == 17 && (be16(frame, 58) != length || be16(frame, 60) == 0)) return "UDP header";
+  std::vector<uint8_t> bytes(frame.begin() + 22, frame.begin() + 54);
+  for (const size_t byte : {size_t{0}, size_t{0}, length / 256, length % 256, size_t{0}, size_t{0}, size_t{0}})
+    bytes.push_back(static_cast<uint8_t>(byte));
+  bytes.push_back(frame[20]);
+  bytes.insert(bytes.end(), frame.begin() + 54, frame.end());
+  return rfc1071(bytes) == 0xffff ? "" : "transport checksum";
+}
+
 /** Makes the lengths and checksums of a TCP frame right. */
 inline void set_lengths(std::vector<uint8_t>& frame) {
   const auto put = [&](size_t at, size_t value) {

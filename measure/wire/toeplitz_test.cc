@@ -1,5 +1,6 @@
 #include "measure/wire/toeplitz.h"
 
+#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include "tests/support/frames.h"
@@ -28,6 +29,31 @@ TEST(Toeplitz, PublishedVectors) {
     EXPECT_EQ(toeplitz_hash(flow, kMicrosoftKey), vector.with_ports);
     flow.protocol = 47;  // no ports
     EXPECT_EQ(toeplitz_hash(flow, kMicrosoftKey), vector.addresses);
+  }
+}
+
+// The same document's of IPv6.
+TEST(Toeplitz, PublishedVectorsOfIp6) {
+  struct {
+    const char *source, *destination;
+    uint16_t source_port, destination_port;
+    uint32_t addresses, with_ports;
+  } const vectors[] = {
+      {"3ffe:2501:200:1fff::7", "3ffe:2501:200:3::1", 2794, 1766, 0x2cc18cd5, 0x40207d3d},
+      {"3ffe:501:8::260:97ff:fe40:efab", "ff02::1", 14230, 4739, 0x0f0c461c, 0xdde51bbf},
+      {"3ffe:1900:4545:3:200:f8ff:fe21:67cf", "fe80::200:f8ff:fe21:67cf", 44251, 38024, 0x4b61e985, 0x02d1feef},
+  };
+  for (auto& vector : vectors) {
+    Ip6Addresses ip6;
+    ASSERT_EQ(inet_pton(AF_INET6, vector.source, ip6.source.data()), 1);
+    ASSERT_EQ(inet_pton(AF_INET6, vector.destination, ip6.destination.data()), 1);
+    FiveTuple flow{0, 0, vector.source_port, vector.destination_port, kTcp};
+    EXPECT_EQ(toeplitz_hash(flow, ip6, kMicrosoftKey), vector.with_ports);
+    const FiveTuple back{0, 0, vector.destination_port, vector.source_port, kTcp};
+    EXPECT_EQ(toeplitz_hash(flow, ip6, kSymmetricKey),
+              toeplitz_hash(back, {ip6.destination, ip6.source}, kSymmetricKey));
+    flow.protocol = 47;  // no ports
+    EXPECT_EQ(toeplitz_hash(flow, ip6, kMicrosoftKey), vector.addresses);
   }
 }
 

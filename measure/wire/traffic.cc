@@ -18,7 +18,7 @@ namespace heddle::bench {
 namespace {
 
 constexpr uint32_t kMinBytes = 64, kMaxBytes = 9216;
-constexpr size_t kMaxCaptureBytes = size_t{1} << 30;
+constexpr size_t kMaxCaptureBytes = size_t{1} << 30, kMaxRestBytes = size_t{3} << 30;
 constexpr uint32_t kLookEvery = 1 << 16;
 constexpr size_t kMinFrames = 4096, kMaxFrames = 1 << 20;  ///< prepared
 
@@ -40,7 +40,7 @@ bool is_capture(const std::string& sizes) {
 }
 
 /** Sizes on the wire, each as often as it is to be sent. */
-std::vector<uint32_t> sizes_of(const std::string& text, uint8_t protocol) {
+std::vector<uint32_t> sizes_of(const std::string& text, uint8_t protocol, const Destinations* destinations) {
   std::vector<uint32_t> sizes;
   if (text == "imix") {
     sizes.assign(7, 64);
@@ -53,12 +53,14 @@ std::vector<uint32_t> sizes_of(const std::string& text, uint8_t protocol) {
                          kMinBytes, kMaxBytes));
     sizes.push_back(bytes);
   }
-  const uint32_t least = shortest_frame(protocol) + kFcsBytes;
+  const uint32_t least =
+      (destinations != nullptr ? destinations->shortest(protocol) : shortest_frame(protocol)) + kFcsBytes;
   if (sizes[0] < least)  // of imix as well the smallest
-    throw Error(
-        format("frame size '%s': a frame of TCP has %u bytes at least (with FCS), for its headers and the "
-               "generator's signature, and %u is less",
-               text.c_str(), least, sizes[0]));
+    throw Error(format(
+        "frame size '%s': a frame of %s%s has %u bytes at least (with FCS), for its headers and the "
+        "generator's signature, and %u is less",
+        text.c_str(), destinations != nullptr ? std::string(destinations->network()).append(" and ").c_str() : "",
+        protocol == kTcp ? "TCP" : "UDP", least, sizes[0]));
   return sizes;
 }
 
@@ -134,15 +136,13 @@ class FlowSet {
   std::vector<FiveTuple> flows_;
 };
 
-/** `count` different flows. */
+/** `count` different flows, whose IPv4 addresses are within routes or anything. */
 std::vector<FiveTuple> random_flows(uint32_t count, const std::string& addresses, uint8_t protocol, Random& random,
                                     const std::function<void()>& look) {
   std::string path;
   std::vector<ip_lookup::Route> routes;
   if (after(addresses, "routes:", path)) {
     routes = read_routes(path);
-  } else if (addresses != "uniform") {
-    throw Error("addresses '" + addresses + "': expected uniform, routes:FILE or trace:FILE");
   }
   FlowSet flows(count);
   for (uint32_t i = 0; flows.size() < count; ++i) {
@@ -197,7 +197,15 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
   Random random(options.seed);
   std::string path;
   std::vector<uint32_t> order;  // of flows
-  const std::vector<uint32_t> sizes = sizes_of(options.sizes, protocol);
+  destinations_ = destinations_of(options.addresses);
+  if (destinations_ == nullptr && options.addresses != "uniform" && !after(options.addresses, "routes:", path) &&
+      !after(options.addresses, "trace:", path))
+    throw Error("addresses '" + options.addresses +
+                "': expected uniform, routes:FILE or trace:FILE, of IPv6 uniform6 or routes6:FILE, of Ethernet "
+                "macs:FILE, or of NDN names:FILE");
+  if (destinations_ != nullptr && destinations_->padded() && protocol != kUdp)
+    throw Error("protocol 'tcp': " + options.addresses + " is " + destinations_->network() + ", which has none");
+  const std::vector<uint32_t> sizes = sizes_of(options.sizes, protocol, destinations_.get());
   if (after(options.addresses, "trace:", path)) {
     if (protocol != kUdp) throw Error("the header trace '" + path + "' has its own protocols");
     std::map<FiveTuple, uint32_t> numbers;
@@ -215,11 +223,15 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
     stream.heads.reserve(order.size() / streams_.size());
     stream.frames.reserve(order.size() / streams_.size());
   }
+  if (destinations_ != nullptr) longest_ = destinations_->longest(std::ranges::max(sizes) - kFcsBytes);
   std::vector<uint32_t> turn = sizes;
   for (size_t i = 0; i < order.size(); ++i) {
     if (i % kLookEvery == 0) options.look();
     if (i % turn.size() == 0) random.shuffle(turn);  // the shares hold in every dozen
-    add(order[i], make_frame(tuples_[order[i]], options.mac, turn[i % turn.size()] - kFcsBytes));
+    const FiveTuple& tuple = tuples_[order[i]];
+    const uint32_t bytes = turn[i % turn.size()] - kFcsBytes;
+    add(order[i], destinations_ != nullptr ? destinations_->frame(tuple, options.mac, bytes)
+                                           : make_frame(tuple, options.mac, bytes));
   }
   mean_bytes_ /= static_cast<double>(order.size());
 }
@@ -255,7 +267,8 @@ void Traffic::add_capture(const std::string& path) {
 /** The stream in which a flow is: a number below ports * queues. */
 size_t Traffic::stream_of(const FiveTuple& tuple) const {
   if (streams_.size() == 1) return 0;
-  const uint32_t hash = toeplitz_hash(tuple, symmetric_ ? kSymmetricKey : kMicrosoftKey);
+  const HashKey& key = symmetric_ ? kSymmetricKey : kMicrosoftKey;
+  const uint32_t hash = destinations_ != nullptr ? destinations_->hash(tuple, key) : toeplitz_hash(tuple, key);
   const auto port = hash / 128 % static_cast<uint32_t>(ports_);
   return static_cast<size_t>(queue_of(hash, queues_)) * static_cast<size_t>(ports_) + port;
 }
@@ -281,7 +294,8 @@ void Traffic::number_by_queue(std::vector<uint32_t>& order) {
 
 /** Appends a frame to the stream of its flow. */
 void Traffic::add(uint32_t flow, std::vector<uint8_t> frame) {
-  const Stamping stamping = signatures_ ? prepare_stamping(frame) : Stamping{};
+  const bool has_room = destinations_ != nullptr && destinations_->padded();
+  const Stamping stamping = signatures_ && !has_room ? prepare_stamping(frame) : Stamping{};
   const auto length = static_cast<uint32_t>(frame.size());
   longest_ = std::max(longest_, length);
   mean_bytes_ += length + kFcsBytes;
@@ -291,7 +305,12 @@ void Traffic::add(uint32_t flow, std::vector<uint8_t> frame) {
   const size_t in_head = std::min(frame.size(), sizeof head.bytes);
   const std::string rest(frame.begin() + static_cast<ptrdiff_t>(in_head), frame.end());
   const auto [found, added] = rest_at_.try_emplace(rest, static_cast<uint32_t>(rests_.size()));
-  if (added) rests_.insert(rests_.end(), rest.begin(), rest.end());
+  if (added) {
+    if (rests_.size() + rest.size() > kMaxRestBytes)
+      throw Error(format("so many different frames take more than %zu MB; fewer flows, or smaller frames, will do",
+                         kMaxRestBytes >> 20));
+    rests_.insert(rests_.end(), rest.begin(), rest.end());
+  }
   stream.heads.push_back(head);
   stream.frames.push_back({flow, found->second, static_cast<uint16_t>(length), stamping});
 }

@@ -2,10 +2,12 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "measure/wire/destinations.h"
 #include "measure/wire/frames.h"
 
 namespace heddle::bench {
@@ -19,7 +21,8 @@ struct TrafficOptions {
   std::string sizes = "64";
   /** "uniform": random unicast addresses. "routes:FILE": destinations within the routes of a table (as ip_lookup reads
    *  it), each route as likely as the other. "trace:FILE": the 5-tuples of a header trace in ClassBench's format, a
-   *  line a packet, in order. A capture has its own. */
+   *  line a packet, in order. "uniform6", "routes6:FILE", "macs:FILE", "names:FILE": of IPv6, Ethernet and NDN, see
+   *  destinations_of(); NDN takes udp only, and its frames are longer where names need it. A capture has its own. */
   std::string addresses = "uniform";
   std::string protocol = "udp";  ///< of the flows, or "tcp"; a trace or capture has its own, and takes udp only
   uint32_t flows = 1024;         ///< different 5-tuples; a trace or capture has its own
@@ -66,7 +69,7 @@ class Traffic {
   const FiveTuple& tuple(uint32_t flow) const { return tuples_[flow]; }
   bool signatures() const { return signatures_; }
   double mean_bytes() const { return mean_bytes_; }    ///< of a frame on the wire, FCS included
-  uint32_t longest_bytes() const { return longest_; }  ///< of a frame in memory
+  uint32_t longest_bytes() const { return longest_; }  ///< of frames in memory, however many flows there are
 
  private:
   size_t stream_of(const FiveTuple& tuple) const;
@@ -74,6 +77,7 @@ class Traffic {
   void add_capture(const std::string& path);
   void add(uint32_t flow, std::vector<uint8_t> frame);
 
+  std::unique_ptr<Destinations> destinations_;  // null: IPv4, or a capture
   int ports_, queues_;
   bool symmetric_, signatures_;
   std::vector<FiveTuple> tuples_;  // [flow]

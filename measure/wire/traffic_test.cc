@@ -12,6 +12,7 @@
 
 #include "core/error.h"
 #include "io/capture/writer.h"
+#include "measure/wire/signature.h"
 #include "measure/wire/test_support.h"
 #include "measure/wire/toeplitz.h"
 #include "tests/support/frames.h"
@@ -23,10 +24,12 @@ using test::ip;
 
 /** A file that lives as long as the object. */
 struct File {
-  explicit File(const std::string& text) : path("/tmp/heddle_traffic_" + std::to_string(getpid())) {
+  explicit File(const std::string& text)
+      : path("/tmp/heddle_traffic_" + std::to_string(getpid()) + "_" + std::to_string(++count)) {
     std::ofstream(path) << text;
   }
   ~File() { unlink(path.c_str()); }
+  static inline int count = 0;
   std::string path;
 };
 
@@ -173,6 +176,143 @@ TEST(Traffic, DestinationsOfRoutes) {
   for (const int count : found) EXPECT_NEAR(count, 200, 60);
 }
 
+/** The hash by which frames of IPv6 are spread, from what is in them. */
+uint32_t hash6_of(const std::vector<uint8_t>& frame) {
+  Ip6Addresses ip6;
+  std::copy_n(frame.begin() + 22, 16, ip6.source.begin());
+  std::copy_n(frame.begin() + 38, 16, ip6.destination.begin());
+  const FiveTuple flow{0, 0, static_cast<uint16_t>(be16(frame, 54)), static_cast<uint16_t>(be16(frame, 56)), frame[20]};
+  return toeplitz_hash(flow, ip6, kSymmetricKey);
+}
+
+TEST(Traffic, UnicastOfIp6IsSpreadAsNicsDo) {
+  const Traffic traffic({.sizes = "84", .addresses = "uniform6", .flows = 3000, .signatures = false}, 1, 3);
+  std::set<std::vector<uint8_t>> headers;
+  for (int queue = 0; queue < 3; ++queue) {
+    const auto frames = frames_of(traffic, 0, queue);
+    EXPECT_NEAR(static_cast<double>(frames.size()), 4096.0 / 3, 4096 * 0.05);
+    for (const auto& frame : frames) {
+      ASSERT_EQ(frame.size(), 80u);
+      ASSERT_EQ(checksum_errors6(frame), "");
+      ASSERT_EQ(frame[22] >> 5, 1);
+      ASSERT_EQ(frame[38] >> 5, 1);
+      ASSERT_EQ(queue_of(hash6_of(frame), 3), queue);
+      headers.emplace(frame.begin() + 22, frame.begin() + 58);
+    }
+  }
+  EXPECT_EQ(headers.size(), 3000u);  // flows
+}
+
+TEST(Traffic, DestinationsOfRoutesOfIp6) {
+  const File routes("2001:db8::/32 0\n2a00:1::/64 2a00:1::1 1\n::1/128 2\n");
+  for (const char* protocol : {"udp", "tcp"}) {
+    const Traffic traffic({.sizes = "128", .addresses = "routes6:" + routes.path, .protocol = protocol, .flows = 900},
+                          1, 1);
+    std::map<uint32_t, int> packets;  // by the destination's first bytes
+    std::set<std::vector<uint8_t>> hosts;
+    for (const auto& frame : frames_of(traffic, 0, 0)) {
+      ++packets[be16(frame, 38) << 16 | be16(frame, 40)];
+      hosts.emplace(frame.begin() + 46, frame.begin() + 54);
+      if (be16(frame, 38) == 0x2a00) {
+        ASSERT_EQ(be16(frame, 42) | be16(frame, 44), 0u);
+      }
+      if (be16(frame, 38) == 0) {
+        ASSERT_EQ(frame[53], 1);
+      }
+    }
+    EXPECT_EQ(packets.size(), 3u);
+    for (const uint32_t first : {0x20010db8u, 0x2a000001u, 0u}) EXPECT_NEAR(packets[first], 4096 / 3.0, 300);
+    EXPECT_NEAR(static_cast<double>(hosts.size()), 600, 70);
+  }
+}
+
+TEST(Traffic, EthernetAddressesOfATable) {
+  const File macs("02-00-00-00-00-01 0\n2:0:0:0:0:2 1 # a host\n\n2:0:0:0:0:3 0\n");
+  const Traffic traffic({.addresses = "macs:" + macs.path, .flows = 600}, 1, 1);
+  std::map<std::pair<uint32_t, uint32_t>, int> packets;
+  for (const auto& frame : frames_of(traffic, 0, 0)) {
+    ASSERT_EQ(be16(frame, 0) | be16(frame, 6), 0x0200u);
+    ++packets[{be16(frame, 4), be16(frame, 10)}];
+  }
+  EXPECT_EQ(packets.size(), 6u);  // none to itself
+  for (const auto& [pair, count] : packets) {
+    EXPECT_TRUE(1 <= pair.first && pair.first <= 3 && 1 <= pair.second && pair.second <= 3);
+    EXPECT_NE(pair.first, pair.second);
+    EXPECT_NEAR(count, 4096 / 6.0, 250);
+  }
+}
+
+/** The value of a TLV of NDN of this type at `at`, which is moved behind it; read here by rules of our own. */
+std::vector<uint8_t> value_of(const std::vector<uint8_t>& bytes, size_t& at, uint8_t type) {
+  EXPECT_EQ(bytes.at(at++), type);
+  size_t length = bytes.at(at++);
+  if (length == 253) length = be16(bytes, at), at += 2;
+  at += length;
+  return {bytes.begin() + static_cast<ptrdiff_t>(at - length), bytes.begin() + static_cast<ptrdiff_t>(at)};
+}
+
+TEST(Traffic, InterestsForNamesOfATable) {
+  const std::string longer(300, 'x');
+  const File names("/a 0\n/org/" + longer + "\n/ 2\n");
+  for (const char* size : {"64", "99", "512"}) {
+    const Traffic traffic({.sizes = size, .addresses = "names:" + names.path, .flows = 600}, 1, 2);
+    std::map<std::string, int> packets;
+    std::set<std::string> last;
+    for (int queue = 0; queue < 2; ++queue)
+      for (const auto& frame : frames_of(traffic, 0, queue)) {
+        ASSERT_EQ(be16(frame, 12), 0x8624u);
+        size_t at = 14, in_interest = 0, in_name = 0;
+        const auto interest = value_of(frame, at, 5);
+        const auto name = value_of(interest, in_interest, 7);
+        EXPECT_EQ(value_of(interest, in_interest, 10).size(), 4u);
+        EXPECT_EQ(in_interest, interest.size());
+        ASSERT_LE(at, signature_at(static_cast<uint32_t>(frame.size())));  // which has room behind it
+        std::string text;
+        while (in_name < name.size()) {
+          const auto component = value_of(name, in_name, 8);
+          if (in_name == name.size())
+            last.emplace(component.begin(), component.end());
+          else
+            text += "/" + std::string(component.begin(), component.end());
+        }
+        ++packets[text];
+        ASSERT_GE(frame.size() + 4, static_cast<size_t>(std::stoi(size)));
+        if (text.size() < 10 && size != std::string("64")) {
+          ASSERT_EQ(frame.size() + 4, static_cast<size_t>(std::stoi(size)));
+        }
+      }
+    EXPECT_EQ(packets.size(), 3u);
+    for (const char* name : {"/a", ""}) EXPECT_NEAR(packets[name], 4096 / 3.0, 300);
+    EXPECT_NEAR(packets["/org/" + longer], 4096 / 3.0, 300);
+    EXPECT_EQ(last.size(), 600u);  // flows
+    // As much as any number of flows may need.
+    const Traffic one({.sizes = size, .addresses = "names:" + names.path, .flows = 1}, 1, 1);
+    EXPECT_EQ(one.longest_bytes(), traffic.longest_bytes());
+  }
+}
+
+TEST(Traffic, MistakesInTablesAreNamed) {
+  const File bad("2:0:0:0:0:1 0\n1:0:0:0:0:1 0\n");
+  EXPECT_EQ(mistake({.addresses = "macs:" + bad.path}), bad.path + ":2: '1:0:0:0:0:1' is a group address");
+  EXPECT_EQ(mistake({.addresses = "names:" + bad.path}).substr(0, bad.path.size() + 3), bad.path + ":1:");
+  EXPECT_NE(mistake({.sizes = "128", .addresses = "routes6:" + bad.path}).find("is not a route"), std::string::npos);
+  const File empty("# nothing\n");
+  EXPECT_EQ(mistake({.addresses = "macs:" + empty.path}),
+            "the file of Ethernet addresses '" + empty.path + "' is empty");
+  EXPECT_EQ(mistake({.addresses = "names:" + empty.path}), "the file of names '" + empty.path + "' is empty");
+  EXPECT_NE(mistake({.addresses = "names:/none"}).find("/none"), std::string::npos);
+  EXPECT_EQ(mistake({.addresses = "uniform6"}),
+            "frame size '64': a frame of IPv6 and UDP has 84 bytes at least (with FCS), for its headers and the "
+            "generator's signature, and 64 is less");
+  EXPECT_EQ(mistake({.sizes = "95", .addresses = "uniform6", .protocol = "tcp"}).substr(0, 47),
+            "frame size '95': a frame of IPv6 and TCP has 96");
+  const File names("/a\n");
+  EXPECT_EQ(mistake({.sizes = "128", .addresses = "names:" + names.path, .protocol = "tcp"}),
+            "protocol 'tcp': names:" + names.path + " is NDN, which has none");
+  const File many("/" + std::string(9000, 'a') + "\n");
+  EXPECT_NE(mistake({.addresses = "names:" + many.path}).find("frames have room for 8192"), std::string::npos);
+}
+
 TEST(Traffic, HeaderTraceIsSentInOrder) {
   const File trace(
       "2954081539\t883698240\t0\t2121\t6\t0\t-1\n1\t2\t3\t4\t17\t0\t-1\n2954081539\t883698240\t0\t2121\t6\t0\t7\n"
@@ -251,7 +391,9 @@ TEST(Traffic, MistakesAreNamed) {
   EXPECT_EQ(mistake({.zipf = std::nan("")}), "zipf: nan is not from 0 to 10");
   EXPECT_EQ(mistake({.sizes = "63"}), "frame size '63': expected 64 to 9216 bytes (with FCS), imix or a capture file");
   EXPECT_EQ(mistake({.sizes = "huge"}).substr(0, 18), "frame size 'huge':");
-  EXPECT_EQ(mistake({.addresses = "random"}), "addresses 'random': expected uniform, routes:FILE or trace:FILE");
+  EXPECT_EQ(mistake({.addresses = "random"}),
+            "addresses 'random': expected uniform, routes:FILE or trace:FILE, of IPv6 uniform6 or routes6:FILE, of "
+            "Ethernet macs:FILE, or of NDN names:FILE");
   EXPECT_EQ(mistake({.flows = 0}), "flows: 0 is not from 1 to 16777216");
   EXPECT_EQ(mistake({.protocol = "sctp"}), "protocol 'sctp': expected udp or tcp");
   EXPECT_EQ(mistake({.sizes = "75", .protocol = "tcp"}),
