@@ -33,11 +33,11 @@ class Destinations {
 };
 
 /** "uniform6": random IPv6 addresses (of 2000::/3, which is where unicast ones are: RFC 4291, section 2.4).
- *  "routes6:FILE": destinations within the routes of a table, as ip6_lookup reads it. "macs:FILE": IPv4 between Ethernet
- *  addresses of a table, as L2Switch reads it. "names:FILE": NDN Interests (packet format 0.3) for names of a table, as
- *  NDNLookup reads it, whose outputs may be left out, each with one more component behind it; NICs know nothing of
- *  names, so these are spread by a hash of the tuple. Each entry of a table is as likely as the others. Null for
- *  anything else. Throws Error when a file is wrong. */
+ *  "routes6:FILE": destinations within the routes of a table, as ip6_lookup reads it. "macs:FILE": IPv4 between
+ *  Ethernet addresses of a table, as L2Switch reads it. "names:FILE": NDN Interests (packet format 0.3) for names of a
+ *  table, as NDNLookup reads it, whose outputs may be left out, each with one more component behind it; NICs know
+ *  nothing of names, so these are spread by a hash of the tuple. Each entry of a table is as likely as the others. Null
+ *  for anything else. Throws Error when a file is wrong. */
 std::unique_ptr<Destinations> destinations_of(const std::string& addresses);
 
 }  // namespace heddle::bench
