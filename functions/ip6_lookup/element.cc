@@ -58,7 +58,7 @@ void LookupIP6Route::load(std::vector<Route> routes) {
 
 void LookupIP6Route::changed() {
   count_ = routes_.routes().size();
-  if (started_ && on_cpu) routes_.choose_form_again();
+  if (started_ && on_cpu) routes_.choose_form_again(early_);
 }
 
 std::string LookupIP6Route::choice() const {
@@ -67,21 +67,22 @@ std::string LookupIP6Route::choice() const {
                                 ? format("a trie of %.1f MB (ENGINE says so)", megabytes)
                                 : format("a tree of %.1f MB (the default)", megabytes);
   if (placed_on_gpu_) return image;
-  if (!started_) routes_.choose_form();
-  return format("look-ups: %s, the fastest here with %zu routes; %s", routes_.form(), routes_.routes().size(),
-                image.c_str());
+  if (!started_) routes_.choose_form_again(early_);
+  const char* instead = early_ && !routes_.looks_up_early() ? "not prefetched early, " : "";
+  return format("look-ups: %s, %sthe fastest here with %zu routes; %s", routes_.form(), instead,
+                routes_.routes().size(), image.c_str());
 }
 
 void LookupIP6Route::start(const Environment&) {
   started_ = true;
-  if (on_cpu) routes_.choose_form();
+  if (on_cpu) routes_.choose_form(early_);
 }
 
 void LookupIP6Route::take_state(Element& old_element) {
   auto& old = static_cast<LookupIP6Route&>(old_element);
   if (!file_.empty() || !(predecessor == &old ? *this : old).same_arguments || outputs != old.outputs) return;
   routes_.swap_routes(old.routes_);
-  count_ = old.count_.exchange(count_);
+  changed(), old.changed();  // one may be asked early, and the other not
 }
 
 void LookupIP6Route::reload() {
@@ -102,6 +103,21 @@ std::span<const char* const> LookupIP6Route::drop_reasons() const {
   return kReasons;
 }
 
+/** The destination in a packet's header, null if that is not whole. */
+const uint8_t* LookupIP6Route::destination(Batch& batch, int i, uint32_t l3) {
+  const Packet* packet = batch.packet(i);
+  const uint32_t at = l3 - packet->data_off, bytes = length(packet);  // huge if before the packet
+  return at < bytes && bytes - at >= kHeaderBytes ? batch.frame(i) + at + kDestination : nullptr;
+}
+
+void LookupIP6Route::prefetch(Batch& batch) const {
+  if (!routes_.looks_up_early()) return;
+  const ip6_lookup::Image& image = routes_.image();
+  const uint32_t* l3 = batch.column(Column::l3);
+  for (int i = 0; i < batch.size(); ++i)
+    if (const uint8_t* address = destination(batch, i, l3[i])) trie_prefetch(image, address);
+}
+
 void LookupIP6Route::run_cpu(Batch& batch) {
   constexpr int kGroup = 64;
   constexpr uint8_t kNowhere[16] = {};
@@ -115,11 +131,9 @@ void LookupIP6Route::run_cpu(Batch& batch) {
     const int n = std::min(kGroup, batch.size() - base);
     uint64_t without_header = 0;
     for (int i = 0; i < n; ++i) {
-      const Packet* packet = batch.packet(base + i);
-      const uint32_t at = l3[base + i] - packet->data_off, bytes = length(packet);  // huge if before the packet
-      const bool whole = at < bytes && bytes - at >= kHeaderBytes;
-      std::memcpy(addresses[i], whole ? batch.frame(base + i) + at + kDestination : kNowhere, 16);
-      if (!whole) without_header |= uint64_t{1} << i;
+      const uint8_t* address = destination(batch, base + i, l3[base + i]);
+      std::memcpy(addresses[i], address != nullptr ? address : kNowhere, 16);
+      if (address == nullptr) without_header |= uint64_t{1} << i;
     }
     routes_.lookup_bulk(image, addresses, hops, n);
     for (int i = 0; i < n; ++i) {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/asked_early.h"
 #include "core/chooses.h"
 #include "core/element.h"
 #include "functions/ip6_lookup/table.h"
@@ -36,9 +37,10 @@ namespace heddle {
  *  ENGINE trie: a table by the first 24 bits, then one by the next byte each, as DPDK's LPM6 has it: one access for a
  *  route of up to /24, and one more for each 8 bits. It takes 64 MB and 1 KB for each group of 256 entries, of which a
  *  new prefix needs at most 13 and most share those of their neighbours; there is room for a quarter more than the
- *  routes need at first. At most 16,384 pairs of gateway and output. A change writes the entries that its route covers
- *  (0.1 ms among 200,000 routes; ::/0 covers all of them), and builds the trie anew only when groups run out: then
- *  there must be memory for both.
+ *  routes need at first. On the CPU its first entries can be asked for where l3 is set, if other elements run between;
+ *  that is done if it is the fastest. At most 16,384 pairs of gateway and output. A change writes the entries that its
+ *  route covers (0.1 ms among 200,000 routes; ::/0 covers all of them), and builds the trie anew only when groups run
+ *  out: then there must be memory for both.
  *
  *  Handlers, all of which work while packets flow, on CPU and GPU: every packet gets the old answer or the new one.
  *      add ADDR/LEN [GW] OUT       (write) adds a route; fails if there is one for this prefix
@@ -49,8 +51,9 @@ namespace heddle {
  *      flush                       (write) removes all routes
  *      lookup ADDR                 (read) "OUT" or "OUT GW" that ADDR leads to, "-1" if it has no route
  *      form                        (read) how look-ups are made on the CPU: "by hand", "gopt", each perhaps with
- *                                  AVX-512 or AVX2; what is the fastest with these routes is found out at the start and
- *                                  when there are twice as many, or half; `heddle plan` shows it, too
+ *                                  AVX-512 or AVX2, "prefetched early"; what is the fastest with these routes is found
+ *                                  out at the start and when there are twice as many, or half; `heddle plan` shows it,
+ *                                  too
  *      table                       (read) the routes, one a line, by address: ADDR/LEN, GW or "-", OUT
  *      reload                      (write) reads FILE again; a FILE with errors changes nothing. SIGHUP does it for all
  *                                  elements that have this handler
@@ -66,7 +69,7 @@ namespace heddle {
  *      FromDump(in.pcap) -> CheckIP6Header(OFFSET 14) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 1);
  *      rt[0] -> ToDump(inside.pcap); rt[1] -> ToDump(outside.pcap);
  */
-class LookupIP6Route : public Element, public Chooses {
+class LookupIP6Route : public Element, public Chooses, public AskedEarly {
  public:
   LookupIP6Route();
   void configure(click::Arguments& arguments) override;
@@ -81,6 +84,12 @@ class LookupIP6Route : public Element, public Chooses {
   std::string choice() const override;
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
+  /** Of a trie the first entry follows from the destination; of a tree the first lines are in the caches anyway. */
+  ColumnSet looks_up() const override {
+    return routes_.engine() == ip6_lookup::EngineKind::trie ? columns(Column::l3) : 0;
+  }
+  void prefetch(Batch& batch) const override;
+  void asked_early(bool early) override { early_ = early; }
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"routes", count_.load()}}; }
 
   enum Reason : int { kNoRoute, kNoHeader };
@@ -95,11 +104,12 @@ class LookupIP6Route : public Element, public Chooses {
   void reload();
   std::string lookup_text(const std::string& address) const;
   std::string table_text() const;
+  static const uint8_t* destination(Batch& batch, int i, uint32_t l3);
 
   mutable ip6_lookup::RouteTable routes_;  // choice() makes it choose its form
   std::string file_;
   std::vector<ip6_lookup::Route> own_routes_;  // those of the arguments
-  bool started_ = false, placed_on_gpu_ = false;
+  bool started_ = false, placed_on_gpu_ = false, early_ = false;
   std::atomic<size_t> count_{0};  // routes in the table, for statistics(), which runs beside changes
 };
 

@@ -251,6 +251,24 @@ TEST(LookupIP6Route, PlanSaysHowLookupsAreMade) {
   }
 }
 
+// Where other elements run between: one of the two ways, and which.
+TEST(LookupIP6Route, PlanSaysWhetherATrieIsAskedForEarly) {
+  const auto plan = [](const std::string& engine) {
+    return plan_text("TestSource -> CheckIP6Header(OFFSET 14) -> DecIP6HLIM -> rt :: LookupIP6Route(::/0 0, ENGINE " +
+                         engine + ") -> TestSink;",
+                     "cpu");
+  };
+  const std::string text = plan("trie");
+  EXPECT_NE(text.find(" can prefetch for rt "), std::string::npos) << text;
+  int lines = 0;
+  for (const auto& form : ip6_lookup::forms(ip6_lookup::EngineKind::trie, true))
+    lines +=
+        static_cast<int>(text.find(format("chosen: look-ups: %s, %sthe fastest here with 1 routes; a trie", form.name,
+                                          form.early ? "" : "not prefetched early, ")) != std::string::npos);
+  EXPECT_EQ(lines, 1) << text;
+  EXPECT_EQ(plan("tree").find("prefetch"), std::string::npos);
+}
+
 TEST(LookupIP6Route, KeepsToItsMemory) {
   const std::string routes = "TestSource(SETS l3) -> rt :: LookupIP6Route(2001:db8::/32 0, ::/0 0, ";
   const std::string text = mistakes(routes + "ENGINE trie, MEMORY 60) -> TestSink;");

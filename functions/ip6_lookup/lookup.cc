@@ -179,7 +179,8 @@ void by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops,
   std::copy_n(values, n - done, hops + done);
 }
 
-/** Level by level: those of a group that go on stay in the list. */
+/** Level by level: those of a group that go on stay in the list. `early`: the first entries have been asked for. */
+template <bool early>
 void trie_by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
   constexpr int kAhead = 32;  // cache misses in flight at once
   const uint32_t* trie = trie_of(*image);
@@ -189,7 +190,7 @@ void trie_by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* 
     int left = std::min(kAhead, n - first);
     for (int k = 0; k < left; ++k) {
       entry[k] = &trie[half_at(addresses[first + k]) >> (64 - kTrieRootBits)];
-      __builtin_prefetch(entry[k]);
+      if (!early) __builtin_prefetch(entry[k]);
       under_way[k] = first + k;
     }
     for (int byte = kTrieRootBits / 8; left > 0; ++byte) {
@@ -208,7 +209,8 @@ void trie_by_hand(const Image* image, const uint8_t (*addresses)[16], uint16_t* 
   }
 }
 
-constexpr Form kOfTrie[] = {{"by hand", trie_by_hand}, {"gopt", ip6_trie_lookups_gopt}};
+constexpr Form kOfTrie[] = {
+    {"by hand", trie_by_hand<false>}, {"gopt", ip6_trie_lookups_gopt}, {"prefetched early", trie_by_hand<true>, true}};
 
 constexpr Form kAll[] = {
 #ifdef __x86_64__
@@ -231,16 +233,16 @@ size_t count_unknown() {
 
 }  // namespace
 
-std::span<const Form> forms(EngineKind engine) {
-  if (engine == EngineKind::trie) return kOfTrie;
+std::span<const Form> forms(EngineKind engine, bool early) {
+  if (engine == EngineKind::trie) return std::span(kOfTrie).first(std::size(kOfTrie) - (early ? 0 : 1));
   static const size_t unknown = count_unknown();
   return std::span(kAll).subspan(unknown);
 }
 
-void RouteTable::choose_form() {
+void RouteTable::choose_form(bool early) {
   constexpr size_t kLookups = 32 * kGroup;
-  chosen_with_ = routes_.size();
-  const std::span<const Form> all = forms(engine_);
+  chosen_with_ = routes_.size(), chosen_early_ = early;
+  const std::span<const Form> all = forms(engine_, early);
   // Others each time, so that no way finds in a cache what the one before has fetched; in routes, for where none is,
   // all lookups would end in a few leaves.
   struct Key {
@@ -257,13 +259,21 @@ void RouteTable::choose_form() {
   const auto* next = reinterpret_cast<const uint8_t(*)[16]>(keys.data());
   uint16_t hops[kGroup];
   form_ = &all[fastest(all.size(), [&](size_t form) {
-    for (const auto* end = next + kLookups; next < end; next += kGroup) all[form].look_up(&image(), next, hops, kGroup);
+    const auto ask = [&](const uint8_t(*from)[16]) {
+      for (int i = 0; i < kGroup; ++i) trie_prefetch(image(), from[i]);
+    };
+    // What the engine does, whose elements between have a batch to go through: here the look-ups of the one before.
+    if (all[form].early) ask(next);
+    for (const auto* end = next + kLookups; next < end; next += kGroup) {
+      if (all[form].early && next + kGroup < end) ask(next + kGroup);
+      all[form].look_up(&image(), next, hops, kGroup);
+    }
   })];
 }
 
-void RouteTable::choose_form_again() {
+void RouteTable::choose_form_again(bool early) {
   const size_t now = routes_.size();
-  if (!chosen_with_ || now > 2 * *chosen_with_ || *chosen_with_ > 2 * now) choose_form();
+  if (!chosen_with_ || chosen_early_ != early || now > 2 * *chosen_with_ || *chosen_with_ > 2 * now) choose_form(early);
 }
 
 }  // namespace heddle::ip6_lookup

@@ -272,7 +272,7 @@ void RouteTable::swap_routes(RouteTable& other) {
   std::swap(engine_, other.engine_), std::swap(most_bytes_, other.most_bytes_), std::swap(trie_, other.trie_);
   std::swap(routes_, other.routes_), std::swap(memory_, other.memory_), std::swap(bytes_, other.bytes_);
   image_ = other.image_.exchange(image_), form_ = other.form_.exchange(form_);
-  std::swap(chosen_with_, other.chosen_with_);
+  std::swap(chosen_with_, other.chosen_with_), std::swap(chosen_early_, other.chosen_early_);
 }
 
 void RouteTable::change(std::span<const Route> set, std::span<const Prefix> gone) {

@@ -21,9 +21,16 @@ enum class EngineKind { tree, trie };
 struct Form {
   const char* name;
   void (*look_up)(const Image* image, const uint8_t (*addresses)[16], uint16_t* hops, int n);
+  bool early = false;  ///< of use where trie_prefetch() has been called for the addresses some time before
 };
-/** Those that this processor has for images of one kind; the first is used where nothing has been measured. */
-std::span<const Form> forms(EngineKind engine = EngineKind::tree);
+/** Those that this processor has for images of one kind, with the early ones behind the others if `early`; the first is
+ *  used where nothing has been measured. */
+std::span<const Form> forms(EngineKind engine = EngineKind::tree, bool early = false);
+
+/** Asks the cache for what a lookup in a trie reads first for an address as it lies in a packet. */
+inline void trie_prefetch(const Image& image, const uint8_t* address) {
+  __builtin_prefetch(&trie_of(image)[half_at(address) >> (64 - kTrieRootBits)]);
+}
 
 /** A set of routes as an Image. Trees are built anew for each change, beside the old image, which readers keep until
  *  they are done (reclaim()): 0.1 µs a route or so. A trie changes in place, and is built anew when it has no room. One
@@ -70,12 +77,16 @@ class RouteTable : public Table {
   void lookup_bulk(const Image& image, const uint8_t (*addresses)[16], uint16_t* hops, int n) const {
     form_.load(std::memory_order_relaxed)->look_up(&image, addresses, hops, n);
   }
-  /** Makes lookup_bulk() work in the way that is the fastest here, with these routes; a millisecond or so. Readers may
-   *  go on. */
-  void choose_form();
-  /** The same if that was last done with less than half as many routes, or more than twice as many, or not at all. */
-  void choose_form_again();
+  /** Makes lookup_bulk() work in the way that is the fastest here, with these routes; a millisecond or so. `early`: the
+   *  memory of addresses can be asked for some time before they are looked up, so ways that rely on it are compared as
+   *  well. Readers may go on. */
+  void choose_form(bool early = false);
+  /** The same if that was last done with less than half as many routes, or more than twice as many, with another
+   *  `early`, or not at all. */
+  void choose_form_again(bool early = false);
   const char* form() const { return form_.load(std::memory_order_relaxed)->name; }
+  /** Whether lookup_bulk() relies on it that memory was asked for early. */
+  bool looks_up_early() const { return form_.load(std::memory_order_relaxed)->early; }
 
   static constexpr uint32_t kMaxPorts = kFirstTree - 1;
 
@@ -96,6 +107,7 @@ class RouteTable : public Table {
   std::vector<HugePages> retired_;
   std::atomic<const Form*> form_{nullptr};
   std::optional<size_t> chosen_with_;  // routes, when choose_form() was last called
+  bool chosen_early_ = false;          // what it was told then
 };
 
 }  // namespace heddle::ip6_lookup

@@ -165,25 +165,30 @@ TEST_P(Ip6Table, Changes) {
 TEST_P(Ip6Table, ChoosesAmongItsForms) {
   auto random = test::random_for("ip6 forms");
   std::set<std::string> names;
-  for (const Form& form : forms(GetParam())) EXPECT_TRUE(names.insert(form.name).second) << form.name;
+  for (const Form& form : forms(GetParam(), true)) EXPECT_TRUE(names.insert(form.name).second) << form.name;
   EXPECT_TRUE(names.contains("gopt") && names.contains("by hand"));
   RouteTable table(GetParam());
   EXPECT_STREQ(table.form(), forms(GetParam()).front().name);
   for (const size_t count : {0u, 1000u, 30000u}) {
     const auto routes = random_routes(random, count, 9);
     table.load(routes);
-    table.choose_form_again();
-    EXPECT_TRUE(names.contains(table.form()));
+    for (const bool early : {true, false, true}) {  // a table may come to another element
+      table.choose_form_again(early);
+      EXPECT_TRUE(names.contains(table.form()));
+      EXPECT_FALSE(table.looks_up_early() && !(early && GetParam() == EngineKind::trie));
+    }
     Oracle oracle;
     for (const Route& route : routes) oracle.add(route);
     for (const Address& address : addresses_near(random, routes, 300)) {
       uint8_t bytes[1][16];
       for (int b = 0; b < 16; ++b)
         bytes[0][b] = static_cast<uint8_t>((b < 8 ? address.high : address.low) >> (56 - 8 * (b % 8)));
-      uint16_t hop = 0xffff;
-      table.lookup_bulk(table.image(), bytes, &hop, 1);
       const auto port = oracle.lookup(address);
-      ASSERT_EQ(hop, port ? *port + 1 : 0);
+      for (const Form& form : forms(GetParam(), true)) {
+        uint16_t hop = 0xffff;
+        form.look_up(&table.image(), bytes, &hop, 1);
+        ASSERT_EQ(hop, port ? *port + 1 : 0) << form.name;
+      }
     }
   }
 }
