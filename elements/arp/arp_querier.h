@@ -66,7 +66,7 @@ struct ArpProtocol {
  *  packets go on waiting.
  *
  *  Handlers: `table` (r): a line an address, the oldest first: address, 1 or, if it is not known any more or only asked
- *  for, 0, Ethernet address (FF-FF-FF-FF-FF-FF if there is none), age in seconds; `count` (r): addresses that have one;
+ *  for, 0, Ethernet address (FF-FF-FF-FF-FF-FF if there is none), age in seconds; `count` (r): addresses of that;
  *  `length` (r): packets that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r);
  *  `insert` (w, IP ETH), `delete` (w, IP), `clear` (w); `ipaddr` (rw), the address that asks; `broadcast` (rw).
  *

@@ -16,8 +16,8 @@ namespace heddle {
  *
  *  Hot reconfiguration: addresses stay known.
  *
- *  Handlers: `table` (r), as that of ARPQuerier, with what its ARPQueriers ask for; `count` (r): addresses; `insert`
- *  (w, IP ETH), `delete` (w, IP), `clear` (w).
+ *  Handlers: `table` (r), as that of ARPQuerier, with what its ARPQueriers ask for; `count` (r): addresses of that;
+ *  `insert` (w, IP ETH), `delete` (w, IP), `clear` (w).
  *
  *  Example:
  *

@@ -46,7 +46,14 @@ class NeighbourQuerier : public Emitter {
     void take(Known& old);
     bool good(uint32_t age_ms) const { return timeout_ms == 0 || age_ms <= timeout_ms; }
     bool set(const Address& address, const click::EthernetAddress& ethernet, uint32_t now_ms, bool wanted);
-    /** A line an address that is or was known or is asked for, those first that have been so longest. */
+    struct Line {
+      uint32_t age_ms, set_ms;  // since it was asked for or else set; since it was set, if it was
+      bool known;
+      Address address;
+      click::EthernetAddress ethernet;
+    };
+    /** Of each address that is or was known or is asked for, those first that have been so longest. */
+    std::vector<Line> lines() const;
     std::string text() const;
     /** `table`, `count`, `delete` and `clear`. */
     void add_handlers(Handlers& list);

@@ -361,13 +361,7 @@ void NeighbourQuerier<Protocol>::emit(Batch& batch, bool ending) {
 }
 
 template <class Protocol>
-std::string NeighbourQuerier<Protocol>::Known::text() const {
-  struct Line {
-    uint32_t age_ms, set_ms;  // since it was asked for or else set; since it was set, if it was
-    bool known;
-    Address address;
-    click::EthernetAddress ethernet;
-  };
+auto NeighbourQuerier<Protocol>::Known::lines() const -> std::vector<Line> {
   std::vector<Line> lines;
   const uint32_t now = clock_ms();
   table->visit([&](const Address& address, const auto& found) {
@@ -390,8 +384,13 @@ std::string NeighbourQuerier<Protocol>::Known::text() const {
       old->age_ms = age_ms;
   }
   std::ranges::stable_sort(lines, std::greater{}, &Line::age_ms);
+  return lines;
+}
+
+template <class Protocol>
+std::string NeighbourQuerier<Protocol>::Known::text() const {
   std::string text;
-  for (const Line& line : lines)
+  for (const Line& line : lines())
     text += Protocol::text(line.address) + (line.known ? " 1 " : " 0 ") + to_text(line.ethernet) +
             format(" %.3f\n", static_cast<double>(line.set_ms) / 1000);
   return text;
@@ -416,7 +415,7 @@ auto NeighbourQuerier<Protocol>::parse_entry(const std::string& text) -> std::pa
 template <class Protocol>
 void NeighbourQuerier<Protocol>::Known::add_handlers(Handlers& list) {
   list.read("table", [this] { return text(); })
-      .read("count", [this] { return std::to_string(table->size()); })
+      .read("count", [this] { return std::to_string(lines().size()); })
       .write("delete",
              [this](const std::string& value) {
                const Address address = somebodys_address<Protocol>(value);

@@ -59,7 +59,7 @@ struct NdProtocol {
  *  Hot reconfiguration: addresses stay known, and if CAPACITY and the annotations that are read behind are as before,
  *  packets go on waiting. Also called NDSol and ARPQuerier6, as in old configurations of Click.
  *
- *  Handlers: `table` (r): as ARPQuerier's; `count` (r): addresses; `length` (r): packets
+ *  Handlers: `table` (r): as ARPQuerier's; `count` (r): addresses of that; `length` (r): packets
  *  that wait; `queries`, `responses`, `drops` (r; also what has left by output 2); `stats` (r); `insert` (w, IP6 ETH),
  *  `delete` (w, IP6), `clear` (w); `ipaddr` (r).
  *
