@@ -86,7 +86,7 @@ class Control {
   /** Whether all sources are exhausted and no packet is on its way. */
   virtual bool exhausted() = 0;
   /** Returns when what packet threads had done before is in the counts that handlers read: after a millisecond or so.
-   *  Not for whom a packet thread waits. */
+   *  A packet thread that waits for the caller must be one of those that ActsBeside has wait. */
   virtual void await_counts() = 0;
 };
 

@@ -150,13 +150,13 @@ std::optional<bool> Scheduler::exhausted() const {
 
 std::vector<uint64_t> Scheduler::publications() const {
   std::vector<uint64_t> list(workers_.size());
-  for (size_t i = 0; i < list.size(); ++i) list[i] = progress_[i].publications.load();
+  for (size_t i = 0; i < list.size(); ++i) list[i] = workers_[i]->publications();
   return list;
 }
 
 bool Scheduler::published_since(const std::vector<uint64_t>& publications) const {
   for (size_t i = 0; i < publications.size(); ++i)
-    if (progress_[i].rounds.load() != kGone && progress_[i].publications.load() == publications[i]) return false;
+    if (progress_[i].rounds.load() != kGone && workers_[i]->publications() == publications[i]) return false;
   return true;
 }
 
@@ -224,8 +224,7 @@ void Scheduler::thread_main(int thread) {
     const bool idle = !busy && worker.exhausted(stopping);
     const bool quiet = idle && (stopping || !options_.kept_running());
     if (busy) progress.busy_rounds.store(progress.busy_rounds.load(std::memory_order_relaxed) + 1);
-    if (worker.publish_if_due(busy, rte_rdtsc()))
-      progress.publications.store(progress.publications.load(std::memory_order_relaxed) + 1);
+    worker.publish_if_due(busy, rte_rdtsc());
     spend(progress, busy, then);
     progress.idle.store(idle);
     progress.quiet.store(quiet);

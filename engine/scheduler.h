@@ -51,7 +51,7 @@ class Scheduler {
   /** Whether the sources are exhausted and no packet is on its way; looks twice, so it takes a while. Nothing if it
    *  cannot be told, for threads that were idle get no time from a busy machine. */
   std::optional<bool> exhausted() const;
-  /** By packet thread: how often it has found all that it had counted published. */
+  /** Of each packet thread, as Worker::publications(). */
   std::vector<uint64_t> publications() const;
   /** Whether each packet thread has done so again, or has ended. */
   bool published_since(const std::vector<uint64_t>& publications) const;
@@ -69,7 +69,6 @@ class Scheduler {
   struct alignas(64) Progress {
     std::atomic<uint64_t> rounds{0}, busy_rounds{0};
     std::atomic<uint64_t> cycles{0}, busy_cycles{0};
-    std::atomic<uint64_t> publications{0};
     std::atomic<bool> idle{false};   ///< the last round found nothing, and no source will give more by itself
     std::atomic<bool> quiet{false};  ///< idle, and no element keeps the program running
     std::atomic<bool> still{false};  ///< the last round found nothing, and nothing is on its way; simulated time only

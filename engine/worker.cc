@@ -277,16 +277,16 @@ void Worker::drain(bool ending) {
   publish_counts();
 }
 
-bool Worker::publish_if_due(bool busy, uint64_t now) {
-  if (!unpublished_) return true;
-  if (busy && now - published_at_ < kTicksBetweenPublishing) return false;
+void Worker::publish_if_due(bool busy, uint64_t now) {
+  if (!unpublished_) return note_published();
+  if (busy && now - published_at_ < kTicksBetweenPublishing) return;
   publish_counts();
+  note_published();
   published_at_ = now;
-  constexpr uint64_t kPublicationsBetweenChecks = 64;
-  if (++publications_ % kPublicationsBetweenChecks != 0) return true;
+  constexpr uint64_t kRenewalsBetweenChecks = 64;
+  if (++renewals_ % kRenewalsBetweenChecks != 0) return;
   for (auto& path : paths_)
     if (!path->lost) check_failure(*path);
-  return true;
 }
 
 void Worker::publish_counts() {
@@ -349,10 +349,14 @@ void Worker::run(int i, Batch& batch) {
   }
 }
 
-void Worker::wait_for(const ActsBeside& element) const {
+void Worker::wait_for(const ActsBeside& element) {
+  if (!element.acts()) return;
+  publish_counts();  // it may read them
   // What it does may change a table, which waits for a report of this thread, or the configuration.
-  while (element.acts() && shared_.epochs->current() == epoch_ && !awaited_.load(std::memory_order_relaxed))
+  while (element.acts() && shared_.epochs->current() == epoch_ && !awaited_.load(std::memory_order_relaxed)) {
+    note_published();
     std::this_thread::yield();
+  }
 }
 
 bool Worker::together(Batch& batch, std::span<const Way> ways, bool splits, int& way) {

@@ -65,9 +65,9 @@ class Worker {
   /** Calls the timers that are due; false if no packets came of it. `now`: time stamp counter; `ending`: nothing
    *  arrives any more, so elements give what they hold. Between rounds, now and then. */
   bool run_timers(uint64_t now, bool ending);
-  /** Renews what counts() gives, when nothing arrives or some time has passed; whether that now says all. `busy`:
-   * whether the rounds since the last call found packets; `now`: time stamp counter. */
-  bool publish_if_due(bool busy, uint64_t now);
+  /** Renews what counts() gives, when nothing arrives or some time has passed. `busy`: whether the rounds since the
+   * last call found packets; `now`: time stamp counter. */
+  void publish_if_due(bool busy, uint64_t now);
   /** Whether no task of this thread will have packets any more unless others bring some. */
   bool exhausted(bool stopping) const;
   /** Whether no packet is in a lane or waits at a join. */
@@ -79,6 +79,8 @@ class Worker {
 
   /** As of about a millisecond ago. */
   const NodeCounts& counts(int node) const { return published_[static_cast<size_t>(node)]; }
+  /** How often the thread has found all that it had counted in counts(). */
+  uint64_t publications() const { return publications_.load(std::memory_order_acquire); }
   /** Of the lane of a segment, so far; any thread. */
   LaneBytes lane_bytes(int segment) const;
   /** Of a segment that CPU and GPU have ready, so far; any thread. */
@@ -120,7 +122,7 @@ class Worker {
   /** Takes a batch through the chain from node `i` on. Empties it. */
   void run(int i, Batch& batch);
   /** Until `element` has done what packets have asked for, or somebody waits for this thread. */
-  void wait_for(const ActsBeside& element) const;
+  void wait_for(const ActsBeside& element);
   void count(int node, Batch& batch);
   void feed(Path& path, int node, Batch& batch);
   /** With a latency budget: lets packets wait for others, as far as it goes. Empties the batch. */
@@ -160,6 +162,9 @@ class Worker {
   /** Reports the newest epoch when all that was begun before it is done. */
   void report_epoch();
   void publish_counts();
+  void note_published() {
+    publications_.store(publications_.load(std::memory_order_relaxed) + 1, std::memory_order_release);
+  }
 
   /** What run() needs of a node, in one place. */
   struct Step {
@@ -305,6 +310,7 @@ class Worker {
   std::vector<std::unique_ptr<Path>> paths_;  // in the order of the segments
   std::vector<NodeCounts> counts_;            // by node; only this thread looks at them
   uint64_t published_at_ = 0;                 // in ticks
+  std::atomic<uint64_t> publications_{0};
   bool unpublished_ = false;
   struct Part {
     std::unique_ptr<Batch> batch;
@@ -319,7 +325,7 @@ class Worker {
   bool wants_cpu_ = true;                    // of segments placed by load
   bool gathers_ = false;                     // packets wait for others before some segment
   bool two_sided_ = false;                   // some segment has a CPU side and a GPU side
-  uint64_t publications_ = 0;
+  uint64_t renewals_ = 0;
   std::string failure_;
   uint64_t idle_rounds_ = 0;
   FailureChecks failure_checks_;

@@ -42,7 +42,9 @@ void AggregateCounter::start(const Environment& environment) {
   count_.call.start(environment.control, name);
   control_ = environment.control;
   const bool stops = aggregate_.stop != UINT64_MAX || count_.stop != UINT64_MAX;
-  if (stops && control_ != nullptr) stop_call_.start(control_, name, [control = control_] { control->stop(); });
+  if (!stops || control_ == nullptr) return;
+  stop_call_.after_counting();  // scripts read counts when the program has been stopped
+  stop_call_.start(control_, name, [control = control_] { control->stop(); });
 }
 
 std::string AggregateCounter::stop() {

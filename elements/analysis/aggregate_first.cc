@@ -79,8 +79,9 @@ void AggregateLast::start(const Environment& environment) {
     store->columns.resize(capacity_ * pack_.bytes());
   }
   order_.reserve(capacity_);
-  if (stops_ && environment.control != nullptr)
-    stop_call_.start(environment.control, name, [control = environment.control] { control->stop(); });
+  if (!stops_ || environment.control == nullptr) return;
+  stop_call_.after_counting();  // scripts read counts when the program has been stopped
+  stop_call_.start(environment.control, name, [control = environment.control] { control->stop(); });
 }
 
 void AggregateLast::take_state(Element& old_element) {

@@ -37,8 +37,8 @@ class HandlerCall {
   /** `element`: whose call it is. `afterwards` runs on the same thread after each call; where no handler is given,
    *  each time that ask() would have had it called. */
   void start(Control* control, const std::string& element, std::function<void()> afterwards = {});
-  /** Calls are made when what packet threads had done before they were asked for is in the counts that handlers read.
-   *  No packet thread may wait for them then. */
+  /** Calls are made when what packet threads had done before they were asked for is in the counts that handlers read,
+   *  see Control::await_counts(). */
   void after_counting() { after_counting_ = true; }
   /** From a packet thread; does not wait. Calls that are asked for while one is under way are made once. */
   void ask();
