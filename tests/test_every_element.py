@@ -531,6 +531,7 @@ BAD_ENDS = {
     "ToDevice": ["", "a/b", "eth0, METHOD x", "eth0, NDESC 1", "eth0, 1"],
     "ToGPUPort": ["", "a, SOCKET x, BUFFER 63", "a, SOCKET x, NDESC 65536", "a, QUEUES 2", "a, b"],
     "ToDump": ["", "x, SNAPLEN -1", "x, SNAPLEN 262145", "x, NANO 3", "x, FORMAT gif", "x, y", "x, ENCAP TOKEN"],
+    "ToIPFlowDumps": ["", "x, 1", "%q", "%.6n", "%.4s", "x%", "x, MINCOUNT 100001", "x, CAPACITY 0", "x, NOTIFIER y"],
     "ToIPSummaryDump": ["", "x, FIELDS y", "x, HEADER 2", "x, y", "x, FIELDS ip_src ip_nonsense"],
 }
 

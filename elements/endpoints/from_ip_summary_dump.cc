@@ -12,6 +12,7 @@
 namespace heddle {
 namespace {
 
+constexpr const char* kEnds[] = {"ip_src", "sport", "ip_dst", "dport"};  // in the order of a "!flowid" line
 constexpr int kLineWaitMs = 1;  ///< how long an idle pipe is waited for at a time
 constexpr uint64_t kPassBytes =
     64 << 10;  ///< read at a time: lines may make no packets, and the program can be stopped
@@ -57,18 +58,22 @@ void FromIPSummaryDump::take_state(Element& old_element) {
   if (says_fields_ || old.says_fields_) std::swap(fields_, old.fields_);
   if (says_protocol_ || old.says_protocol_) std::swap(protocol_, old.protocol_);
   std::swap(says_fields_, old.says_fields_), std::swap(says_protocol_, old.says_protocol_);
-  find_protocol_field(), old.find_protocol_field();
+  look_at_fields(), old.look_at_fields();
   std::swap(reader_, old.reader_), std::swap(draft_, old.draft_), std::swap(left_, old.left_);
   std::swap(first_problem_, old.first_problem_);
+  std::swap(flow_, old.flow_), std::swap(says_flow_, old.says_flow_);
   ended_ = old.ended_.exchange(ended_);
   end_call_.go_on(ended_);
   for (auto number : {&FromIPSummaryDump::count_, &FromIPSummaryDump::bad_lines_, &FromIPSummaryDump::position_})
     (this->*number) = (old.*number).exchange(this->*number);
 }
 
-void FromIPSummaryDump::find_protocol_field() {
+void FromIPSummaryDump::look_at_fields() {
   const auto field = std::find(fields_.list.begin(), fields_.list.end(), summary::find_field("ip_proto"));
   protocol_field_ = field == fields_.list.end() ? SIZE_MAX : static_cast<size_t>(field - fields_.list.begin());
+  has_ends_ = std::any_of(std::begin(kEnds), std::end(kEnds), [this](const char* name) {
+    return std::find(fields_.list.begin(), fields_.list.end(), summary::find_field(name)) != fields_.list.end();
+  });
 }
 
 void FromIPSummaryDump::start(const Environment& environment) {
@@ -78,7 +83,7 @@ void FromIPSummaryDump::start(const Environment& environment) {
   large_packets_ = environment.large_packets;
   end_call_.start(environment.control, name);
   random_.seed(environment.seed_of(*this, 0));
-  find_protocol_field();
+  look_at_fields();
 }
 
 void FromIPSummaryDump::bad_line(const std::string& what) {
@@ -96,8 +101,24 @@ bool FromIPSummaryDump::take_fields(std::string_view line) {
     return false;
   }
   fields_ = std::move(fields);
-  find_protocol_field();
+  look_at_fields();
   return true;
+}
+
+/** A "!flowid" line: source and destination, each an address and a port, and the protocol, of packets whose lines say
+ *  no such thing themselves. */
+void FromIPSummaryDump::take_flow(std::string_view line) {
+  const uint32_t aggregate = flow_.aggregate;
+  const std::string whole(click::trim(line).substr(0, 80));
+  std::string_view words[5];
+  for (std::string_view& word : words) word = next_word(line);
+  flow_ = summary::Draft(summary::kTcp);
+  bool good = words[4].empty() || summary::find_field("ip_proto")->read_from(flow_, words[4]);
+  if (!words[4].empty() && good) protocol_ = flow_.protocol(), says_protocol_ = true;
+  for (int i = 0; i < 4; ++i) good = good && summary::find_field(kEnds[i])->read_from(flow_, words[i]);
+  flow_.aggregate = aggregate;
+  says_flow_ = good;
+  if (!good) bad_line("'" + whole + "' is not two addresses, each with a port, and a protocol");
 }
 
 /** Fills draft_; false: the line makes no packet. */
@@ -113,6 +134,9 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
       if (summary::find_field("ip_proto")->read_from(draft_, value))
         protocol_ = draft_.protocol(), says_protocol_ = true;
     }
+    if (word == "!flowid") take_flow(line);
+    if (word == "!aggregate" && !summary::find_field("aggregate")->read_from(flow_, next_word(line)))
+      bad_line("expected a number behind !aggregate");
     if (word == "!binary") {
       bad_line("a binary dump; write it as text (ipsumdump without --binary)");
       ended_ = true;
@@ -124,6 +148,7 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
     return false;
   }
   draft_ = summary::Draft(protocol_);
+  draft_.aggregate = flow_.aggregate;
   if (protocol_field_ != SIZE_MAX) {  // first: it decides what other fields mean
     std::string_view rest = line;
     for (size_t i = 0; i < protocol_field_; ++i) next_word(rest);
@@ -136,6 +161,13 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
     bad_line(word.empty() ? std::string("no ") + field->name
                           : "'" + std::string(word.substr(0, 40)) + "' is no " + field->name);
     return false;
+  }
+  if (says_flow_ && !has_ends_) {  // in the direction that the line says
+    const bool back = (draft_.paint & 1) != 0;
+    for (uint32_t end = 0; end < 2; ++end) {
+      std::copy_n(&flow_.ip[12 + 4 * end], 4, &draft_.ip[12 + 4 * (back ? 1 - end : end)]);
+      std::copy_n(&flow_.transport[2 * end], 2, &draft_.transport[2 * (back ? 1 - end : end)]);
+    }
   }
   if (sample_ < 1 && std::uniform_real_distribution<>()(random_) >= sample_) return false;
   left_ = multipacket_ ? draft_.count : 1;

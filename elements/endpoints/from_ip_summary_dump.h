@@ -36,6 +36,10 @@ namespace heddle {
  *  and icmp_code are names or numbers (a code's name stands behind its type), a payload without blanks needs no quotes,
  *  and a timestamp may begin with its point.
  *
+ *  Lines of a file of ToIPFlowDumps: "!flowid ADDRESS PORT ADDRESS PORT T" says source and destination of the packets
+ *  that follow, unless a field does, and of those with direction < the other way round; "!aggregate N" says their
+ *  aggregate. Sequence numbers and time stamps are as the lines say.
+ *
  *  Lines that cannot be understood make no packet and are counted (`bad_lines`); the first one is reported at the end,
  *  and the program then exits with an error. Binary dumps (!binary) are not read. Errors: the file is missing; one that
  *  cannot be read to its end is reported then, and the program exits with an error.
@@ -65,9 +69,10 @@ class FromIPSummaryDump : public Source {
  private:
   /** Whether `other` reads the same file, and goes on here when the chain is reconfigured. */
   bool goes_on_from(const Element* other) const;
-  void find_protocol_field();
+  void look_at_fields();
   bool read_line(std::string_view line);
   bool take_fields(std::string_view line);
+  void take_flow(std::string_view line);
   bool append_packet(Batch& batch);
   void bad_line(const std::string& what);
 
@@ -81,8 +86,10 @@ class FromIPSummaryDump : public Source {
   Pace pace_;
   double sample_ = 1;
   int burst_ = 64;
-  summary::Draft draft_{6};
-  uint32_t left_ = 0;  // packets of the draft that are still to be made
+  summary::Draft draft_{6}, flow_{6};
+  bool says_flow_ = false;  // flow_ has the addresses and ports that a "!flowid" line says
+  bool has_ends_ = false;   // a field has one of these
+  uint32_t left_ = 0;       // packets of the draft that are still to be made
   std::unique_ptr<uint8_t[]> scratch_;
   std::string first_problem_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;

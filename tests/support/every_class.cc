@@ -274,6 +274,8 @@ std::vector<ClassInChain> listed() {
       {"TimestampDiff", "TimestampDiff(r, OFFSET 14)", 1, 1, "r -> ", "", "r :: RecordTimestamp(500, OFFSET 14);"},
       {"ToDPDKDevice", "ToDPDKDevice(net_null0)", 0},
       {"ToDump", "ToDump(/dev/null)", 0},
+      {"ToIPFlowDumps", "ToIPFlowDumps(/dev/null, TCP_OPT true, TCP_WINDOW true, IP_ID true)", 0, 1,
+       marked + "AggregateIP(ip tos) -> Paint(1) -> "},
       {"ToIPSummaryDump",
        "ToIPSummaryDump(/dev/null, BAD_PACKETS true, FIELDS timestamp eth_src ip_src ip_dst ip_tos ip_ttl ip_proto "
        "ip_id "
