@@ -15,7 +15,7 @@ FILES = sorted(path.stem for path in CHAINS.glob("*.click"))
 WITH_CAPTURE = [
     name
     for name in FILES
-    if name not in ("bounce", "bridge", "bridge_events", "shaper", "echo", "soft_nic", "thesis")
+    if name not in ("bounce", "bridge", "bridge_events", "control_plane", "shaper", "echo", "soft_nic", "thesis")
     and not name.startswith("gpu_")
 ]
 CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
@@ -24,7 +24,16 @@ CAPTURES = sorted((CHAINS / "captures").glob("*.pcap"))
 def test_there_are_chains():
     names = {"demo", "split", "xor", "bounce", "router", "shaper", "summary", "ipsec", "firewall"}
     names |= {"c1", "c2", "c3", "c4", "echo", "ip_router", "nat", "ndn", "router6", "stateful", "switch", "transports"}
-    names |= {"master_workers", "nids_stream", "bridge", "bridge_events", "ip6_router", "aho_corasick", "thesis"}
+    names |= {
+        "master_workers",
+        "nids_stream",
+        "bridge",
+        "bridge_events",
+        "ip6_router",
+        "aho_corasick",
+        "thesis",
+        "control_plane",
+    }
     assert names <= set(FILES)
     assert {path.stem for path in CAPTURES} == {"curl", "dig", "iperf3", "ping", "ssh"}
 
