@@ -48,9 +48,16 @@ struct Shifts {
   explicit operator bool() const { return static_cast<bool>(newest); }
 };
 
-/** Mappings: a flow, what it is rewritten to, and the way back, each found by the packets of its direction. A fixed
- *  number. Any thread looks up without waiting: buckets of a cache line with a version, which readers compare before
- *  and after. Changes are made one at a time; a new mapping takes a lock for some hundred nanoseconds. */
+/** The mappings of a rewriter: a flow, what it is rewritten to, and the way back, each found by the packets of its
+ *  direction. A fixed number. Any thread looks up without waiting: buckets of a cache line with a version, which
+ *  readers compare before and after. Changes are made one at a time; a new mapping takes a lock for some hundred
+ *  nanoseconds.
+ *
+ *  Not functions/flow's table, which is each packet thread's own and needs all packets of a flow on one thread: replies
+ *  to a rewritten flow have other addresses, so receive-side scaling brings them to another thread than the flow's,
+ *  which must find the mapping, too. There an entry is one direction, and ends by one time-out or for a newer flow;
+ *  here it is found by both, ends by what either side has sent, as Click's does, and goes for another one in that
+ *  order. */
 class MappingTable {
  public:
   explicit MappingTable(uint32_t capacity);
