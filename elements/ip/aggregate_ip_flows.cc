@@ -33,7 +33,7 @@ void AggregateIPFlows::configure(click::Arguments& arguments) {
   configure_duration(arguments, "TCP_DONE_TIMEOUT", tcp_done_ns_);
   configure_duration(arguments, "UDP_TIMEOUT", udp_ns_);
   configure_duration(arguments, "FRAGMENT_TIMEOUT", fragment_ns_);
-  arguments.keyword("FRAGMENTS", fragments_).keyword("ICMP", icmp_);
+  arguments.keyword("FRAGMENTS", fragments_).keyword("ICMP", icmp_).keyword("TRACEINFO", trace_file_);
   configure_others(arguments);
 }
 
@@ -68,11 +68,14 @@ void AggregateIPFlows::start(const Environment& environment) {
   const size_t buckets = std::bit_ceil((capacity_ + kWays - 1) / kWays);
   mask_ = buckets - 1;
   entries_ = std::make_unique<Entry[]>(buckets * kWays);
+  const bool goes_on = predecessor != nullptr && same_arguments;  // take_state() brings the file
+  if (!trace_file_.empty() && !goes_on) trace_ = std::make_unique<FlowTrace>(trace_file_, "'" + name + "'");
 }
 
 void AggregateIPFlows::take_state(Element& old_element) {
   auto& old = static_cast<AggregateIPFlows&>(old_element);
   numbers_ = old.numbers_.exchange(numbers_);
+  if ((predecessor == &old ? this : &old)->same_arguments) trace_.swap(old.trace_);
   if (carries == old.carries && most_held_ == old.most_held_ && waiting_.size() == old.waiting_.size()) {
     waiting_.swap(old.waiting_);
     held_ = old.held_.exchange(held_);
@@ -129,6 +132,7 @@ bool AggregateIPFlows::of_flow(const Entry& entry) const {
 void AggregateIPFlows::tell_end(const Entry& entry) {
   if (!of_flow(entry)) return;
   for (FlowListener* listener : listeners_) listener->flow_ended(entry.number);
+  if (trace_) trace_->end(entry.number);
 }
 
 void AggregateIPFlows::reap(uint64_t now_ns, bool all) {
@@ -173,7 +177,7 @@ AggregateIPFlows::Found AggregateIPFlows::flow_of_error(const Ip4Header& ip, uin
   const Entry* entry =
       find(key_of(load_u32(quoted + 12), load_u32(quoted + 16), quoted + bytes, protocol, reversed), now_ns);
   if (entry == nullptr) return {0, 0};
-  return {entry->number, reversed == entry->reversed ? 1u : 0u};
+  return {entry->number, reversed == entry->reversed ? 1u : 0u, true};
 }
 
 AggregateIPFlows::Entry& AggregateIPFlows::entry_of(const Key& key, bool reversed, uint64_t now_ns) {
@@ -182,6 +186,11 @@ AggregateIPFlows::Entry& AggregateIPFlows::entry_of(const Key& key, bool reverse
     entry = &make(key, now_ns);
     entry->number = numbers_.fetch_add(1, std::memory_order_relaxed) + 1;
     entry->reversed = reversed;
+    const size_t source = reversed ? 1 : 0;
+    if (trace_)
+      trace_->begin(entry->number,
+                    {{key.addresses[source], key.addresses[1 - source]}, {key.ports[source], key.ports[1 - source]}},
+                    now_ns);
   }
   entry->last_ns = std::max(entry->last_ns, now_ns);
   return *entry;
@@ -272,7 +281,7 @@ void AggregateIPFlows::emit(Batch& batch, bool ending) {
     batch.resize(at + 1);
     batch.packets()[at] = held.packet;
     pack_.load(batch, at, waiting.columns.data() + place * pack_.bytes());
-    give(batch, at, held.found);
+    give(batch, at, held.found, held.since_ns);
     --waiting.of_pair[held.pair];
     waiting.free.push_back(place);
     held_.fetch_sub(1, std::memory_order_relaxed);
@@ -287,12 +296,13 @@ std::string AggregateIPFlows::stop() {
     waiting.order.clear();
   }
   held_ = 0;
-  return {};
+  return trace_ ? trace_->stop() : std::string();
 }
 
-void AggregateIPFlows::give(Batch& batch, int i, const Found& found) const {
+void AggregateIPFlows::give(Batch& batch, int i, const Found& found, uint64_t now_ns) {
   if (uint32_t* aggregate = batch.column(Column::aggregate)) aggregate[i] = found.number;
   if (uint32_t* paint = batch.column(Column::paint)) paint[i] = found.direction;
+  if (trace_ && !found.error) trace_->count(found.number, found.direction, now_ns);
   if (found.number != 0) return;
   if (outputs > 1)
     batch.next()[i] = 1;
@@ -310,7 +320,7 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
     const Ip4Header ip = ip4_header(batch.packet(i), l3[i]);
     const bool stamped = has_capture_info(packet);
     const uint64_t now_ns = stamped ? capture_info(packet).timestamp_ns : arrived_ns;
-    if (!listeners_.empty()) {
+    if (tells_ends()) {
       if (reaped_ns_ == 0) reaped_ns_ = now_ns;
       if (now_ns > reaped_ns_ && now_ns - reaped_ns_ >= reap_ns_) reap(reaped_ns_ = now_ns, false);
     }
@@ -324,7 +334,7 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
         if ((!decided || waiting->of_pair[pair] != 0) && hold(*waiting, batch, i, held)) continue;
       }
     }
-    give(batch, i, found);
+    give(batch, i, found, now_ns);
   }
   busy_.clear(std::memory_order_release);
 }
@@ -332,7 +342,7 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
 void AggregateIPFlows::handlers(Handlers& list) {
   list.write("clear",
              [this](const std::string&) {
-               if (!listeners_.empty() && entries_ != nullptr) {
+               if (tells_ends() && entries_ != nullptr) {
                  while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
                  reap(0, true);
                  busy_.clear(std::memory_order_release);

@@ -6,6 +6,7 @@
 
 #include "core/column_pack.h"
 #include "core/element.h"
+#include "elements/ip/flow_trace.h"
 #include "elements/ip/header.h"
 
 namespace heddle {
@@ -22,7 +23,7 @@ class FlowListener {
 /** AggregateIPFlows: numbers the flows that packets belong to.
  *
  *      AggregateIPFlows([keywords TCP_TIMEOUT, TCP_DONE_TIMEOUT, UDP_TIMEOUT, FRAGMENT_TIMEOUT, REAP, FRAGMENTS, ICMP,
- *                       CAPACITY])
+ *                       TRACEINFO, CAPACITY])
  *
  *  Packets have an IPv4 header at annotation l3. A flow is all that two ends, address and port, send each other by TCP
  *  or UDP. The aggregate annotation becomes its number, from 1 on in the order of the flows' first packets, and paint
@@ -41,7 +42,10 @@ class FlowListener {
  *  flows and fragments that it knows at a time, default 262,144, 64 bytes each; where there is no room, of eight the
  *  one that has been silent longest is forgotten (statistic `forgotten`). REAP: how often, by packets' time stamps, it
  *  looks for flows that have ended, to tell elements with NOTIFIER (AggregateFirst, AggregateLast), default 20 min; it
- *  tells others when it comes across them. Click's TRACEINFO is not supported.
+ *  tells others when it comes across them. TRACEINFO: a file, "-" for standard output, that gets a description of each
+ *  flow when it has ended, in XML: number, addresses and ports of source and destination, the time of its first packet
+ *  and how long it has lasted, and how many packets (ICMP errors apart) went in either direction; Click's SOURCE, whose
+ *  name and places would be there, too, is not supported.
  *
  *  Threads that come here at once wait for each other.
  *
@@ -95,6 +99,7 @@ class AggregateIPFlows : public Emitter {
   };
   struct Found {
     uint32_t number, direction;
+    bool error = false;  // an ICMP error about the flow
   };
   /** What a packet is of; `reversed`: from the higher end. */
   static Key key_of(uint32_t source, uint32_t destination, const uint8_t* ports, uint8_t protocol, bool& reversed);
@@ -116,7 +121,7 @@ class AggregateIPFlows : public Emitter {
     Packet* packet = nullptr;
     Key fragments{};                        // what it is a fragment of, while that has no number yet
     uint64_t since_ns = 0, generation = 0;  // when it came
-    Found found{0, 0};
+    Found found{0, 0, false};
     bool decided = false;  // its flow is known: it waits for its turn
     bool stamped = false;  // since_ns is its time stamp
     uint16_t pair = 0;
@@ -137,7 +142,7 @@ class AggregateIPFlows : public Emitter {
   /** Has packet i of the batch wait; false if there is no room. */
   bool hold(Waiting& waiting, Batch& batch, int i, const Held& held);
   /** Sets the annotations of packet i, and where it goes if it has no flow. */
-  void give(Batch& batch, int i, const Found& found) const;
+  void give(Batch& batch, int i, const Found& found, uint64_t now_ns);
   /** Whether the time until which a packet waits has come. */
   static bool has_come(const Waiting& waiting, uint64_t ns, bool stamped);
   uint64_t changes() const {
@@ -149,6 +154,8 @@ class AggregateIPFlows : public Emitter {
   bool live(const Entry& entry, uint64_t now_ns) const;
   Entry* find(const Key& key, uint64_t now_ns) const;
   bool of_flow(const Entry& entry) const;
+  /** Whether somebody wants to know of flows that have ended. */
+  bool tells_ends() const { return !listeners_.empty() || trace_ != nullptr; }
   /** The entry's number, if it is that of a flow, is given to no packet any more. */
   void tell_end(const Entry& entry);
   /** Frees the entries of flows that have ended; all: of the others, too. */
@@ -171,6 +178,8 @@ class AggregateIPFlows : public Emitter {
   size_t mask_ = 0;                   // of buckets
   std::unique_ptr<Entry[]> entries_;  // [(mask_ + 1) * kWays]
   std::vector<FlowListener*> listeners_;
+  std::string trace_file_;
+  std::unique_ptr<FlowTrace> trace_;
   uint64_t reaped_ns_ = 0;  // when it was done last, or 0
   std::atomic_flag busy_;   // a thread is at what follows, or at entries
   std::atomic<uint32_t> numbers_{0};
