@@ -1,7 +1,7 @@
 // A router that the kernel steers: whatever sets the kernel's routes (`ip route`, BIRD, FRR) sets this router's, IPv4
 // and IPv6, while packets go on. Each port has a tap of the same Ethernet address. The kernel has its addresses there,
-// and gets what is for it: packets for its own addresses and for groups (OSPF's hellos), BGP's connections, ARP, neighbour
-// discovery. It forwards nothing itself; transit packets never see it.
+// and gets what is for it: packets for its own addresses and for groups (OSPF's hellos), BGP's connections, ARP,
+// neighbour discovery. It forwards nothing itself; transit packets never see it.
 //
 //     heddle run chains/control_plane.click PORT0=net_af_packet0,iface=eth0 PORT1=net_af_packet1,iface=eth1
 //     ip address add 2001:db8::1/64 dev tap0 nodad; ip address add 2001:db8:0:1::1/64 dev tap1 nodad

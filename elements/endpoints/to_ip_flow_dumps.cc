@@ -18,10 +18,12 @@ namespace {
 
 constexpr size_t kPieceBytes = 4096;  // written when there is more
 constexpr uint8_t kAckBit = 0x10;
-constexpr uint32_t kBeforeFirstNs = 1000;      // of relative time stamps, before the first packet, ns
+constexpr uint32_t kBeforeFirstNs = 1000;  // of relative time stamps, before the first packet, ns
 
 std::string number_text(uint64_t value, char form = 'n') {
-  return form == 'x' ? format("%jx", uintmax_t{value}) : form == 'X' ? format("%jX", uintmax_t{value}) : std::to_string(value);
+  return form == 'x'   ? format("%jx", uintmax_t{value})
+         : form == 'X' ? format("%jX", uintmax_t{value})
+                       : std::to_string(value);
 }
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
@@ -124,7 +126,8 @@ ToIPFlowDumps::Flow* ToIPFlowDumps::flow_of(uint32_t aggregate, const summary::V
   };
   const uint32_t from = view.paint & 1;  // of the first packet that is seen here
   flow.id = end(from) + end(1 - from) + (flow.tcp ? 'T' : 'U');
-  if (!absolute_time_) flow.before_ns = view.info.timestamp_ns - std::min<uint64_t>(view.info.timestamp_ns, kBeforeFirstNs);
+  if (!absolute_time_)
+    flow.before_ns = view.info.timestamp_ns - std::min<uint64_t>(view.info.timestamp_ns, kBeforeFirstNs);
   return &flow;
 }
 
@@ -243,8 +246,9 @@ void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
   std::error_code error;
   const auto folder = std::filesystem::path(flow.file).parent_path();
   if (is_new && !standard && !folder.empty()) std::filesystem::create_directories(folder, error);
-  const int file = standard ? STDOUT_FILENO
-                            : open(flow.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (is_new ? O_TRUNC : O_APPEND), 0666);
+  const int file = standard
+                       ? STDOUT_FILENO
+                       : open(flow.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (is_new ? O_TRUNC : O_APPEND), 0666);
   size_t done = 0;
   while (file >= 0 && done < text.size()) {
     const ssize_t bytes = ::write(file, text.data() + done, text.size() - done);
@@ -305,8 +309,8 @@ void ToIPFlowDumps::take_state(Element& old_element) {
   auto& old = static_cast<ToIPFlowDumps&>(old_element);
   if (!(predecessor == &old ? this : &old)->same_arguments) return;
   flows_.swap(old.flows_), wrote_last_.swap(old.wrote_last_), failure_.swap(old.failure_);
-  for (auto number : {&ToIPFlowDumps::count_, &ToIPFlowDumps::written_, &ToIPFlowDumps::no_flow_,
-                      &ToIPFlowDumps::full_, &ToIPFlowDumps::lost_})
+  for (auto number : {&ToIPFlowDumps::count_, &ToIPFlowDumps::written_, &ToIPFlowDumps::no_flow_, &ToIPFlowDumps::full_,
+                      &ToIPFlowDumps::lost_})
     (this->*number) = (old.*number).exchange(this->*number);
 }
 

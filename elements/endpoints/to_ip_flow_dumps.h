@@ -12,8 +12,8 @@ namespace heddle {
 
 /** ToIPFlowDumps: writes a line of text a packet, as ToIPSummaryDump does, to a file for each flow.
  *
- *      ToIPFlowDumps(OUTPUT_PATTERN [, keywords NOTIFIER, ABSOLUTE_TIME, ABSOLUTE_SEQ, ALL_TCP_OPT, TCP_OPT, TCP_WINDOW,
- *                    IP_ID, MINCOUNT, CAPACITY])
+ *      ToIPFlowDumps(OUTPUT_PATTERN [, keywords NOTIFIER, ABSOLUTE_TIME, ABSOLUTE_SEQ, ALL_TCP_OPT, TCP_OPT,
+ *                    TCP_WINDOW, IP_ID, MINCOUNT, CAPACITY])
  *
  *  A flow is the packets with one value of the aggregate annotation, which AggregateIPFlows sets, with their direction
  *  as paint. OUTPUT_PATTERN: the name of its file, in which these stand for what the flow's first packet has: %n the
@@ -31,12 +31,12 @@ namespace heddle {
  *
  *  The lines before a flow's packets are "!IPSummaryDump 1.3", "!flowid ADDRESS PORT ADDRESS PORT T" (or U; source and
  *  destination), "!aggregate N", "!data" with the fields, and, for what numbers and times are relative to, "!firstseq >
- *  N", "!firstseq < N" and "!firsttime T". The fields: timestamp direction, ip_id if IP_ID is true; for UDP payload_len,
- *  for TCP tcp_flags tcp_seq payload_len tcp_ack, tcp_win if TCP_WINDOW is true, tcp_opt if TCP_OPT (maximum segment
- *  size, window scale, SACK) or ALL_TCP_OPT (all but those that fill up) is. Time stamps are relative to a microsecond
- *  before the first packet, unless ABSOLUTE_TIME is true; sequence numbers of either direction to the first one seen,
- *  unless ABSOLUTE_SEQ is true. ICMP errors that AggregateIPFlows counts to the flow are comments, "#TIMESTAMP >
- *  ICMP_error". Click's BINARY and GZIP are not there.
+ *  N", "!firstseq < N" and "!firsttime T". The fields: timestamp direction, ip_id if IP_ID is true; for UDP
+ *  payload_len, for TCP tcp_flags tcp_seq payload_len tcp_ack, tcp_win if TCP_WINDOW is true, tcp_opt if TCP_OPT
+ *  (maximum segment size, window scale, SACK) or ALL_TCP_OPT (all but those that fill up) is. Time stamps are relative
+ *  to a microsecond before the first packet, unless ABSOLUTE_TIME is true; sequence numbers of either direction to the
+ *  first one seen, unless ABSOLUTE_SEQ is true. ICMP errors that AggregateIPFlows counts to the flow are comments,
+ *  "#TIMESTAMP > ICMP_error". Click's BINARY and GZIP are not there.
  *
  *  One input; one output or none: packets go on if something is behind. Packets that belong to no flow (aggregate 0, or
  *  a flow's first packet that has no ports) are not written (statistic `no_flow`). When writing fails (full disk),
@@ -68,14 +68,14 @@ class ToIPFlowDumps : public Element {
  private:
   enum class Options : uint8_t { none, some, all };
   struct Flow {
-    std::string file, id;         // the latter as after "!flowid "
+    std::string file, id;  // the latter as after "!flowid "
     bool tcp = false;
-    bool headed = false;          // the header has been written
-    bool knows_seq[2] = {};       // by direction
+    bool headed = false;     // the header has been written
+    bool knows_seq[2] = {};  // by direction
     uint32_t first_seq[2] = {};
     uint64_t packets = 0, before_ns = 0;  // what time stamps are relative to
-    std::string text;             // not written yet
-    uint64_t in_text = 0;         // packets that it has
+    std::string text;                     // not written yet
+    uint64_t in_text = 0;                 // packets that it has
   };
 
   /** What OUTPUT_PATTERN makes of a flow's first packet; appends to `problem` what is wrong with the pattern. */
@@ -98,8 +98,8 @@ class ToIPFlowDumps : public Element {
   bool absolute_time_ = false, absolute_seq_ = false, window_ = false, ip_id_ = false;
   Options options_ = Options::none;
   uint32_t min_count_ = 0, capacity_ = 65536;
-  std::mutex writing_;  // for what follows
-  std::unordered_map<uint32_t, Flow> flows_;             // by aggregate
+  std::mutex writing_;                                    // for what follows
+  std::unordered_map<uint32_t, Flow> flows_;              // by aggregate
   std::unordered_map<std::string, uint32_t> wrote_last_;  // by file: the aggregate
   std::string failure_;
   std::atomic<uint64_t> count_{0}, written_{0}, no_flow_{0}, full_{0}, lost_{0};
