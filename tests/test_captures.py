@@ -162,3 +162,25 @@ def test_a_pipe_sees_packets_while_it_is_open(heddle):
         expected = captures.pcap(packets_of([b"first frame of some length"]), nano=True)
         got = running.process.stdout.read(len(expected))  # hangs when nothing is flushed; the pipe stays open
         assert got[40:] == expected[40:]
+
+
+# ---- text
+
+
+@pytest.mark.parametrize("sequence_numbers", ["relative", "absolute"])
+@pytest.mark.parametrize("name", sorted(path.stem for path in (CHAINS / "captures").glob("*.pcap")))
+def test_what_tcpdump_prints_is_read(heddle, tmp_path, name, sequence_numbers):
+    source, text = CHAINS / f"captures/{name}.pcap", tmp_path / "text"
+    options = ["-S"] if sequence_numbers == "absolute" else []
+    printed = subprocess.run(
+        ["tcpdump", "-tt", "-n", *options, "-r", source], capture_output=True, text=True, check=True, timeout=60
+    )
+    text.write_text(printed.stdout)
+    fields = (
+        "timestamp ip_src sport ip_dst dport ip_proto tcp_flags tcp_seq tcp_ack tcp_win tcp_opt payload_len icmp_type"
+        " icmp_flowid icmp_seq"
+    )
+    out = f"IPClassifier(tcp or udp or icmp type echo or icmp type echo-reply) -> ToIPSummaryDump(-, FIELDS {fields})"
+    wanted = heddle.ok("run", "--quiet", "-e", f"FromDump({quoted(source)}, FORCE_IP true) -> {out}").out
+    assert wanted.count("\n") > 10
+    assert heddle.ok("run", "--quiet", "-e", f"FromTcpdump({quoted(text)}) -> {out}").out == wanted

@@ -10,7 +10,7 @@ from whole.program import ROOT, mistakes
 BAD_ARGUMENTS = {
     "AhoCorasick": ["", "none", "/dev/null, 1", "/dev/null, PATTERNS x", "/dev/null, DEVICE 7"],
     "AggregateIPAddrPair": ["1", "TIMEOUT x", "CAPACITY 0", "REAP x", "TCP_TIMEOUT 1"],
-    "AggregateIPFlows": ["1", "TCP_TIMEOUT x", "CAPACITY 0", "ICMP 2", "FRAGMENTS x", "TRACEINFO file"],
+    "AggregateIPFlows": ["1", "TCP_TIMEOUT x", "CAPACITY 0", "ICMP 2", "FRAGMENTS x"],
     "AggregateCounter": [
         "1",
         "BYTES 2",
@@ -484,6 +484,7 @@ BAD_ENDS = {
         "x, SAMPLE 2",
         "x, END soon",
     ],
+    "FromTcpdump": ["", "x, FIELDS ip_src", "x, PROTO 6", "x, SAMPLE -1", "x, CHECKSUM 2", "x, y"],
     "FromIPSummaryDump": ["", "x, CONTENTS y", "x, PROTO 256", "x, SAMPLE -1", "x, CHECKSUM 2", "x, y"],
     "McastSocket": [
         "",

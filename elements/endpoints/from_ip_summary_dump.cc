@@ -33,11 +33,15 @@ std::string_view next_word(std::string_view& line) {
 }  // namespace
 
 void FromIPSummaryDump::configure(click::Arguments& arguments) {
-  bool active = true, zero = true;
-  arguments.required("FILENAME", file_).keyword("DEFAULT_FIELDS", fields_).keyword("CONTENTS", fields_);
-  arguments.keyword("DEFAULT_CONTENTS", fields_);
+  configure_reading(arguments);
+  arguments.keyword("DEFAULT_FIELDS", fields_).keyword("CONTENTS", fields_).keyword("DEFAULT_CONTENTS", fields_);
   arguments.keyword("FIELDS", fields_).keyword("PROTO", protocol_).keyword("DEFAULT_PROTO", protocol_);
-  arguments.keyword("CHECKSUM", checksum_).keyword("ZERO", zero).keyword("MULTIPACKET", multipacket_);
+  arguments.keyword("MULTIPACKET", multipacket_);
+}
+
+void FromIPSummaryDump::configure_reading(click::Arguments& arguments) {
+  bool active = true, zero = true;
+  arguments.required("FILENAME", file_).keyword("CHECKSUM", checksum_).keyword("ZERO", zero);
   arguments.keyword("SAMPLE", sample_, 0.0, 1.0).keyword("ACTIVE", active).keyword("BURST", burst_, 1, 16384);
   pace_.configure(arguments);
   end_call_.configure(arguments);
@@ -121,8 +125,7 @@ void FromIPSummaryDump::take_flow(std::string_view line) {
   if (!good) bad_line("'" + whole + "' is not two addresses, each with a port, and a protocol");
 }
 
-/** Fills draft_; false: the line makes no packet. */
-bool FromIPSummaryDump::read_line(std::string_view line) {
+bool FromIPSummaryDump::read_packet(std::string_view line) {
   line = click::trim(line);
   if (line.empty() || line[0] == '#') return false;
   if (line[0] == '!') {
@@ -169,6 +172,11 @@ bool FromIPSummaryDump::read_line(std::string_view line) {
       std::copy_n(&flow_.transport[2 * end], 2, &draft_.transport[2 * (back ? 1 - end : end)]);
     }
   }
+  return true;
+}
+
+bool FromIPSummaryDump::read_line(std::string_view line) {
+  if (!read_packet(line)) return false;
   if (sample_ < 1 && std::uniform_real_distribution<>()(random_) >= sample_) return false;
   left_ = multipacket_ ? draft_.count : 1;
   return left_ > 0;

@@ -66,15 +66,22 @@ class FromIPSummaryDump : public Source {
   void handlers(Handlers& list) override;
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
- private:
+ protected:
+  /** Reads the arguments that have nothing to do with what lines say. */
+  void configure_reading(click::Arguments& arguments);
   /** Whether `other` reads the same file, and goes on here when the chain is reconfigured. */
   bool goes_on_from(const Element* other) const;
+  /** Fills draft(); false: the line makes no packet. */
+  virtual bool read_packet(std::string_view line);
+  summary::Draft& draft() { return draft_; }
+  void bad_line(const std::string& what);
+
+ private:
   void look_at_fields();
   bool read_line(std::string_view line);
   bool take_fields(std::string_view line);
   void take_flow(std::string_view line);
   bool append_packet(Batch& batch);
-  void bad_line(const std::string& what);
 
   std::string file_;
   std::unique_ptr<LineReader> reader_;

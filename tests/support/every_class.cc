@@ -334,6 +334,7 @@ const std::set<std::string>& classes_apart() {
                                              "FromGPUPort",
                                              "FromHost",
                                              "FromIPSummaryDump",
+                                             "FromTcpdump",
                                              "ICMPPingSource",
                                              "ICMPSendPings",
                                              "IPRewriterPatterns",
