@@ -81,6 +81,26 @@ constexpr const char* kChains[] = {
     "MarkIPHeader(14) -> IPMirror -> ForceTCP(0, true, 2) -> CheckTCPHeader -> ForceUDP -> CheckUDPHeader -> "
     "ForceICMP(unreachable, host) -> CheckICMPHeader",
     "Strip(14) -> ForceIP -> CheckIPHeader -> ForceTCP -> CheckTCPHeader -> IPMirror -> CheckTCPHeader",
+    // Frames of ARP and IPv6 are answers to queriers, all else are packets that they send.
+    "GetIPAddress(16) -> ARPQuerier(10.0.0.1/8, 2:0:0:0:0:1, CAPACITY 8, ENTRY_CAPACITY 8, POLL_TIMEOUT 0.01s)",
+    "GetIP6Address(24) -> IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1, CAPACITY 8, ENTRY_CAPACITY 8)",
+    "ARPResponder(10.0.0.1 2:0:0:0:0:1, 0.0.0.0/1 2:0:0:0:0:2) -> ARPPrint(ACTIVE false) -> EtherMirror",
+    "IP6NDAdvertiser(2001:db8::/32 2:0:0:0:0:1, ::/1 2:0:0:0:0:2) -> EtherMirror",
+    "Strip(14) -> CheckIPHeader(CHECKSUM false) -> ICMPPingResponder -> CheckICMPHeader -> ICMPPingResponder",
+    "MarkIPHeader(14) -> CheckICMPHeader -> ICMPPingEncap(10.0.0.1, 10.0.0.2) -> CheckIPHeader -> CheckICMPHeader",
+    "Strip(14) -> CheckIPHeader(CHECKSUM false) -> IPGWOptions(10.0.0.1) -> DecIPTTL -> ICMPError(10.0.0.1, "
+    "unreachable, "
+    "host) -> CheckIPHeader -> CheckICMPHeader",
+    "Strip(14) -> MarkIPHeader -> ICMPError(10.0.0.1, redirect, host) -> CheckIPHeader -> CheckICMPHeader -> FixIPSrc("
+    "10.0.0.9)",
+    "Strip(14) -> CheckIP6Header -> ICMP6Error(2001:db8::1, packettoobig, PMTU 1280) -> CheckIP6Header -> IP6Mirror",
+    "VLANDecap -> SetVLANAnno(VLAN_ID 7) -> VLANEncap(ANNO) -> VLANEncap(VLAN_ID 9) -> VLANDecap -> "
+    "StripEtherVLANHeader("
+    "-1) -> EtherVLANEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2, ANNO)",
+    "StripEtherVLANHeader -> EnsureEther(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> HostEtherFilter(2:2:2:2:2:2) -> "
+    "EtherRewrite(2:0:0:0:0:1, 2:0:0:0:0:2)",
+    "CheckIPHeader(14, CHECKSUM false) -> AggregateIPFlows(ICMP true, CAPACITY 16) -> ToIPFlowDumps(/dev/null, "
+    "TCP_OPT true, TCP_WINDOW true, IP_ID true, CAPACITY 1000)",
 };
 
 constexpr const char* kRules =
@@ -198,7 +218,8 @@ Chain make(const std::string& text) {
     Element& element = *chain.elements.back();
     element.name = declaration.name;
     element.class_name = declaration.class_name;
-    element.inputs = 1, element.pulled = {false};
+    const bool asks = declaration.class_name == "ARPQuerier" || declaration.class_name == "IP6NDSolicitor";
+    element.inputs = asks ? 2 : 1, element.pulled.assign(static_cast<size_t>(element.inputs), false);
     const bool goes_on = text.find("NIDSConfirm") == text.npos && declaration.class_name == "NIDS";  // a monitor
     element.outputs = declaration.class_name == "IPRateMonitor" || goes_on ? 1 : 4;  // the former has as many as inputs
     click::Arguments arguments(declaration, diagnostics);
@@ -265,11 +286,19 @@ struct World {
 
 void ask(Chain& chain, size_t from, bool ending);
 
+/** Whether a frame goes to a querier's second input: ARP and IPv6. */
+bool is_answer(const Packet* packet) {
+  if (length(packet) < 14) return false;
+  const uint8_t* const type = data(packet) + 12;
+  return (type[0] == 0x08 && type[1] == 0x06) || (type[0] == 0x86 && type[1] == 0xdd);
+}
+
 /** Takes the packet of `batch` through the elements from `from` on, and asks each for packets that it has then. */
 void pass(Chain& chain, size_t from, Batch& batch) {
   for (size_t i = from; i < chain.elements.size(); ++i) {
     Element& element = *chain.elements[i];
     batch.next()[0] = 0;
+    if (element.inputs > 1) batch.column(Column::input)[0] = is_answer(batch.packet(0)) ? 1 : 0;
     element.run_cpu(batch);
     const bool taken = batch.empty() || batch.next()[0] == kKept, dropped = !taken && batch.next()[0] >= kDrop;
     if (dropped && (batch.next()[0] & 0xff) >= element.drop_reasons().size()) abort();
@@ -287,9 +316,19 @@ void pass(Chain& chain, size_t from, Batch& batch) {
 
 /** Takes on what element `from` gives on its own. */
 void ask(Chain& chain, size_t from, bool ending) {
+  Batch batch(1);
+  if (auto* buffer = dynamic_cast<Source*>(chain.elements[from].get())) {
+    for (;;) {
+      batch.resize(0);
+      batch.clear_marks(1);
+      batch.set_room(1);
+      buffer->receive(batch);
+      if (batch.empty()) return;
+      pass(chain, from + 1, batch);
+    }
+  }
   auto* emitter = dynamic_cast<Emitter*>(chain.elements[from].get());
   if (emitter == nullptr) return;
-  Batch batch(1);
   while (ending ? emitter->holds() : emitter->due(0)) {
     batch.resize(0);
     batch.clear_marks(1);
