@@ -1,17 +1,19 @@
 #include "elements/endpoints/to_ip_flow_dumps.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <memory>
 
 #include "click/arguments.h"
 #include "core/clock.h"
 #include "core/error.h"
-#include "elements/ip/ip_text.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -29,6 +31,22 @@ std::string number_text(uint64_t value, char form = 'n') {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const summary::Field& field_named(const char* name) { return *summary::find_field(name); }
+
+/** Writes all of `text`; 0 or what went wrong (errno). */
+int write_all(int file, const std::string& text) {
+  for (size_t done = 0; done < text.size();) {
+    const ssize_t bytes = ::write(file, text.data() + done, text.size() - done);
+    if (bytes >= 0) {
+      done += static_cast<size_t>(bytes);
+    } else if (errno == EAGAIN) {
+      pollfd waiting{file, POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
+}
 
 }  // namespace
 
@@ -231,35 +249,28 @@ std::string ToIPFlowDumps::header(uint32_t aggregate, const Flow& flow) const {
   return text;
 }
 
-void ToIPFlowDumps::fail(const Flow& flow, const std::string& why) {
-  lost_.fetch_add(flow.in_text, std::memory_order_relaxed);
-  if (failure_.empty()) failure_ = "cannot write '" + flow.file + "': " + why;
-}
-
 void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
-  const bool standard = flow.file == "-";
-  const auto [last, is_new] = wrote_last_.try_emplace(flow.file, aggregate);
-  const std::string text =
-      (is_new || last->second != aggregate || !flow.headed ? header(aggregate, flow) : std::string()) + flow.text;
-  last->second = aggregate;
-  flow.headed = true;
-  std::error_code error;
-  const auto folder = std::filesystem::path(flow.file).parent_path();
-  if (is_new && !standard && !folder.empty()) std::filesystem::create_directories(folder, error);
-  const int file = standard
-                       ? STDOUT_FILENO
-                       : open(flow.file.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | (is_new ? O_TRUNC : O_APPEND), 0666);
-  size_t done = 0;
-  while (file >= 0 && done < text.size()) {
-    const ssize_t bytes = ::write(file, text.data() + done, text.size() - done);
-    if (bytes < 0 && errno != EINTR) break;
-    done += static_cast<size_t>(std::max<ssize_t>(bytes, 0));
-  }
-  if (file < 0 || done < text.size())
-    fail(flow, error ? error.message() : std::strerror(errno));
-  else
+  try {
+    const auto last = wrote_last_.find(flow.file);
+    const bool is_new = last == wrote_last_.end(), goes_on = !is_new && last->second == aggregate && flow.headed;
+    std::error_code ignored;  // if the folder is not there, the file cannot be made
+    const auto folder = std::filesystem::path(flow.file).parent_path();
+    if (is_new && !folder.empty()) std::filesystem::create_directories(folder, ignored);
+    // Empties the file, and refuses one that others read or write.
+    std::unique_ptr<capture::Output> output;
+    if (is_new || flow.file == "-") output = std::make_unique<capture::Output>(flow.file, "'" + name + "'");
+    const int file = output ? output->descriptor() : open(flow.file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    int error = file < 0 ? errno : write_all(file, (goes_on ? std::string() : header(aggregate, flow)) + flow.text);
+    if (const int closed = output ? output->close() : file < 0 || close(file) == 0 ? 0 : errno; error == 0)
+      error = closed;
+    if (error != 0) throw Error("cannot write '" + flow.file + "': " + std::strerror(error));
+    wrote_last_[flow.file] = aggregate;
+    flow.headed = true;
     written_.fetch_add(flow.in_text, std::memory_order_relaxed);
-  if (file >= 0 && !standard && close(file) != 0) fail(flow, std::strerror(errno));
+  } catch (const Error& error) {
+    lost_.fetch_add(flow.in_text, std::memory_order_relaxed);
+    if (failure_.empty()) failure_ = error.what();
+  }
   flow.text.clear();
   flow.in_text = 0;
 }

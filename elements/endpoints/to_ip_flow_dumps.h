@@ -40,7 +40,8 @@ namespace heddle {
  *
  *  One input; one output or none: packets go on if something is behind. Packets that belong to no flow (aggregate 0, or
  *  a flow's first packet that has no ports) are not written (statistic `no_flow`). When writing fails (full disk),
- *  packets go on; the program reports it and exits with an error; the packets are counted (`lost`).
+ *  packets go on; the program reports it and exits with an error; the packets are counted (`lost`). A capture that is
+ *  being read is not overwritten.
  *
  *  Hot reconfiguration: with the same arguments, flows go on.
  *
@@ -91,7 +92,6 @@ class ToIPFlowDumps : public Element {
   /** Writes what is left of a flow that has ended. */
   void end(uint32_t aggregate, Flow& flow);
   void end_all();
-  void fail(const Flow& flow, const std::string& why);
 
   std::string pattern_;
   EndedFlows ended_;
