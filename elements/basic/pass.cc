@@ -19,6 +19,11 @@ void Align::configure(click::Arguments& arguments) {
   if (offset >= modulus) arguments.error("OFFSET is not below MODULUS");
 }
 
+void ClickyInfo::configure(click::Arguments& arguments) {
+  for (const click::Argument& argument : arguments.rest_with_keywords())
+    if (!argument.text.starts_with("STYLE ")) arguments.error(argument, "STYLE and a style sheet");
+}
+
 void AlignmentInfo::configure(click::Arguments& arguments) {
   for (const click::Argument& argument : arguments.rest_with_keywords()) {
     const auto words = click::split_words(argument.text);
@@ -130,6 +135,7 @@ void Message::start(const Environment&) {
 
 HEDDLE_ELEMENT(Align);
 HEDDLE_ELEMENT(AlignmentInfo);
+HEDDLE_ELEMENT(ClickyInfo);
 HEDDLE_ELEMENT(PushNull);
 HEDDLE_ELEMENT(PullNull);
 HEDDLE_ELEMENT(SetTimestamp);

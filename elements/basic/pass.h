@@ -39,6 +39,23 @@ class AlignmentInfo : public Element {
   void run_cpu(Batch&) override {}
 };
 
+/** ClickyInfo: would say how Clicky, which draws configurations of Click, draws this one; it does nothing.
+ *
+ *      ClickyInfo([keyword STYLE])
+ *
+ *  STYLE: a style sheet, which nobody reads. No ports. For configurations of Click.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> c :: Counter -> Discard; ClickyInfo(STYLE #c { decorations: activity });
+ */
+class ClickyInfo : public Element {
+ public:
+  void configure(click::Arguments& arguments) override;
+  const char* ports() const override { return "0/0"; }
+  void run_cpu(Batch&) override {}
+};
+
 /** PushNull: lets packets pass that are pushed.
  *
  *      PushNull

@@ -321,6 +321,7 @@ const std::set<std::string>& classes_apart() {
   static const std::set<std::string> list = {"ARPTable",
                                              "AddressInfo",
                                              "AlignmentInfo",
+                                             "ClickyInfo",
                                              "ControlSocket",
                                              "DPDKInfo",
                                              "DriverManager",
