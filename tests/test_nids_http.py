@@ -100,7 +100,7 @@ def cut(rng, data):
     return pieces
 
 
-def connection(rng, client, port, turns):
+def connection(rng, client, port, turns, server_port=80):
     """Packets of a connection; turns: (from the client, bytes)."""
     server = "10.1.0.1"
     ours, theirs = rng.getrandbits(32), rng.getrandbits(32)
@@ -108,7 +108,7 @@ def connection(rng, client, port, turns):
 
     def send(there, flags, data=b""):
         nonlocal ours, theirs
-        ends = {"sport": port, "dport": 80} if there else {"sport": 80, "dport": port}
+        ends = {"sport": port, "dport": server_port} if there else {"sport": server_port, "dport": port}
         seq, ack = (ours, theirs) if there else (theirs, ours)
         ip = IP(src=client, dst=server) if there else IP(src=server, dst=client)
         packet = ip / TCP(**ends, flags=flags, seq=seq, ack=0 if flags == "S" else ack, window=65000)
@@ -443,9 +443,15 @@ def test_http_wants_streams(heddle, tmp_path):
     )
     chain = f"Idle -> MarkIPHeader -> ids :: NIDS({rules}, SKIP_UNSUPPORTED {{}}); ids[0] -> Discard; ids[1] -> NIDSConfirm(ids) -> Discard;"
     errors = heddle.fails("check", "-e", chain.format("false"))
-    assert all(f"{rules}:{sid}: sid {sid}: it is for HTTP: give the NIDS STREAM true" in errors for sid in (1, 2))
+    assert all(
+        f"{rules}:{sid}: sid {sid}: it is for an application protocol: give the NIDS STREAM true" in errors
+        for sid in (1, 2)
+    )
     done = heddle("check", "-e", chain.format("true"))
-    assert done.code == 0 and "2: it is for HTTP: give the NIDS STREAM true (line 1, sid 1; line 2, sid 2)" in done.err
+    assert (
+        done.code == 0
+        and "2: it is for an application protocol: give the NIDS STREAM true (line 1, sid 1; line 2, sid 2)" in done.err
+    )
 
 
 def test_a_rule_drops_what_completes_a_request(heddle, tmp_path):

@@ -91,7 +91,7 @@ Automata::Automata(std::span<const Signature> rules, bool all_tcp, bool tells) {
   const Whole whole = whole_of(rules);
   pattern_count_ = whole.patterns.size();
   for (uint32_t r = 0; r < rules.size(); ++r)
-    for (uint32_t p = 0; rules[r].http_parts.empty() && p < kProtocols; ++p)
+    for (uint32_t p = 0; rules[r].parts.empty() && p < kProtocols; ++p)
       if (const auto asked = rules[r].protocol;
           whole.pattern_of[r] == PortGroups::kNoPattern && (asked == Protocol::ip || static_cast<uint32_t>(asked) == p))
         always_[p].push_back(r);

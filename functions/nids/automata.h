@@ -13,7 +13,7 @@ namespace heddle::nids {
 
 struct PortGroups;
 
-/** The pattern stage of a rule set, but for rules that look into HTTP transactions, which HttpRules look for: an
+/** The pattern stage of a rule set, but for rules that look into HTTP transactions, which BufferRules look for: an
  *  automaton for each group of port_groups.h, and which rules each pattern stands for. A group's patterns are shortened
  *  until its states fit into 16 bits, and groups share automata, so their size is bounded whatever the rules are; what
  *  is shortened or shared finds more packets, never fewer, and the confirmation refuses those. */

@@ -3,6 +3,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "functions/nids/dns.h"
 #include "functions/nids/nids.h"
 
 namespace heddle {
@@ -66,19 +67,19 @@ void NIDSConfirm::start(const Environment& environment) {
   const size_t directions = flows_->places(environment.threads).count / threads;
   const size_t memory = size_t{memory_mb_ != 0 ? memory_mb_ : kUsualMemoryMb} << 20;
   for (size_t t = 0; t < threads; ++t) streams_.push_back(std::make_unique<Streams>(memory / threads, directions));
-  http_ = std::make_unique<HttpTable>(memory);
+  conversations_ = std::make_unique<Conversations>(memory);
 }
 
 void NIDSConfirm::take_state(Element& old_element) {
   auto& old = static_cast<NIDSConfirm&>(old_element);
   if (flows_ != nullptr && old.flows_ != nullptr && flows_->shares_flows_with(*old.flows_))
-    std::swap(streams_, old.streams_), std::swap(http_, old.http_);
+    std::swap(streams_, old.streams_), std::swap(conversations_, old.conversations_);
 }
 
 void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   if (entry.word(word_) == 0) return;
   streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
-  http_->end(entry.key);
+  conversations_->end(entry.key);
 }
 
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
@@ -115,15 +116,20 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     unsigned stops = 0;
     if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
       followed = follow(view, flows[i], batch.thread);
-    std::optional<HttpTable::Use> http;
+    view.flow = Judge::note(nids_->rules(), rules, packet, view);
+    std::optional<Conversations::Use> use;
+    std::optional<DnsConnection> datagram;
     if (followed.name != 0 && !view.payload.empty())
       stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
     if (stops == 0) {
-      if (rules.asks_http && followed.name != 0) {
+      if (rules.asks_applications && followed.name != 0) {
         const bool closed = streams_[static_cast<size_t>(batch.thread)]->closed(followed.name);
-        http.emplace(http_->take(key_of(view), followed.window, closed));
-        http->show(followed.window);
-        http_lost_[batch.thread].add(http->gave_up() ? 1 : 0, 0);
+        const Side side = (view.flow & kToClient) != 0 ? kResponse : kRequest;
+        use.emplace(conversations_->take(key_of(view), side, followed.window, closed));
+        use->show(followed.window);
+        lost_[batch.thread].add(use->gave_up() ? 1 : 0, 0);
+      } else if (rules.asks_applications && view.protocol == Protocol::udp) {
+        datagram.emplace().show(view, followed.window);
       }
       stops = judge_.judge(nids_->rules(), rules, packet, view, followed.window, batch.thread);
       if (stops != 0 && !followed.window.bytes.empty())
@@ -138,7 +144,7 @@ std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
   if (flows_ != nullptr)
     list.insert(
         list.end(),
-        {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}, {"http_lost", http_lost_.packets()}});
+        {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}, {"lost_dialogues", lost_.packets()}});
   return list;
 }
 

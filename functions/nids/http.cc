@@ -31,7 +31,7 @@ void each_header(const htp_table_t* headers, const Visit& visit) {
       visit(text_of(header->name), text_of(header->value));
 }
 
-bool is_cookie(std::string_view name, HttpSide side) {
+bool is_cookie(std::string_view name, Side side) {
   const std::string_view wanted = side == kRequest ? "cookie" : "set-cookie";
   return std::ranges::equal(name, wanted, {}, lowered);
 }
@@ -42,34 +42,34 @@ void append_line(std::string& to, std::string_view name, std::string_view value)
 
 }  // namespace
 
-bool HttpTransaction::begun(HttpSide side) const {
+bool HttpTransaction::begun(Side side) const {
   return side == kRequest ? parsed_.request_progress > HTP_REQUEST_NOT_STARTED
                           : parsed_.response_progress > HTP_RESPONSE_NOT_STARTED;
 }
 
-bool HttpTransaction::ended(HttpSide side) const {
+bool HttpTransaction::ended(Side side) const {
   return side == kRequest ? parsed_.request_progress == HTP_REQUEST_COMPLETE
                           : parsed_.response_progress == HTP_RESPONSE_COMPLETE;
 }
 
-HttpTransaction::State HttpTransaction::look(HttpBuffer buffer, HttpSide side, std::string_view& text,
+HttpTransaction::State HttpTransaction::look(Buffer buffer, Side side, size_t, std::string_view& text,
                                              std::string& scratch) const {
-  using enum HttpBuffer;
+  using enum Buffer;
   text = {};
-  if ((sides_of(buffer) & 1u << side) == 0) return State::absent;
+  if (application_of(buffer) != Application::http || (sides_of(buffer) & 1u << side) == 0) return State::absent;
   if (is_body(buffer)) {
-    const HttpBody& body = bodies_[side];
+    const Body& body = bodies_[side];
     text = body.bytes;
     if (ended(side) || body.ended) return text.empty() ? State::absent : State::whole;
     return text.empty() ? State::pending : State::part;
   }
   const bool asks = side == kRequest;
   const bool of_line = buffer <= request_line || (buffer >= status_code && buffer <= response_line);
-  const auto progress =
+  const auto reached =
       static_cast<int>(asks ? static_cast<int>(parsed_.request_progress) : static_cast<int>(parsed_.response_progress));
   static_assert(static_cast<int>(HTP_REQUEST_LINE) == HTP_RESPONSE_LINE &&
                 static_cast<int>(HTP_REQUEST_HEADERS) == HTP_RESPONSE_HEADERS);
-  if (progress <= (of_line ? static_cast<int>(HTP_REQUEST_LINE) : static_cast<int>(HTP_REQUEST_HEADERS)))
+  if (reached <= (of_line ? static_cast<int>(HTP_REQUEST_LINE) : static_cast<int>(HTP_REQUEST_HEADERS)))
     return State::pending;
   const htp_table_t* headers = asks ? parsed_.request_headers : parsed_.response_headers;
   const bool has_headers = headers != nullptr && htp_table_size(headers) > 0;
@@ -170,14 +170,16 @@ HttpTransaction::State HttpTransaction::look(HttpBuffer buffer, HttpSide side, s
     case response_body:
     case file_data:
       break;  // they have been looked at above
+    default:
+      break;  // of other applications
   }
   return text.empty() ? State::absent : State::whole;
 }
 
-void HttpTransaction::append(HttpSide side, std::string_view bytes) {
-  HttpBody& body = bodies_[side];
+void HttpTransaction::append(Side side, std::string_view bytes) {
+  Body& body = bodies_[side];
   if (body.ended) return;
-  const size_t room = HttpBody::kMax - static_cast<size_t>(body.total());
+  const size_t room = Body::kMax - static_cast<size_t>(body.total());
   body.bytes.append(bytes.substr(0, room));
   body.ended = bytes.size() >= room;
 }
@@ -187,8 +189,7 @@ size_t HttpTransaction::memory() const {
   for (const htp_table_t* table : {parsed_.request_headers, parsed_.response_headers})
     headers += table == nullptr ? 0 : htp_table_size(table);
   return kTransactionBytes + headers * kHeaderBytes + 2 * (raw_headers_[0].size() + raw_headers_[1].size()) +
-         2 * uri_.size() + bodies_[0].bytes.capacity() + bodies_[1].bytes.capacity() + progress.offered.capacity() * 8 +
-         progress.scanned.capacity() + progress.candidates.capacity() * sizeof(Progress::Candidate);
+         2 * uri_.size() + bodies_[0].bytes.capacity() + bodies_[1].bytes.capacity() + progress.memory();
 }
 
 /** What libhtp calls. */
@@ -205,7 +206,7 @@ struct HttpConnection::Hooks {
     transaction(parsed);
     return HTP_OK;
   }
-  template <HttpSide side>
+  template <Side side>
   static int header_data(htp_tx_data_t* data) {
     if (data->data == nullptr) return HTP_OK;
     std::string& headers = transaction(data->tx).raw_headers_[side];
@@ -216,7 +217,7 @@ struct HttpConnection::Hooks {
     headers.append(reinterpret_cast<const char*>(data->data), data->len);
     return HTP_OK;
   }
-  template <HttpSide side>
+  template <Side side>
   static int body_data(htp_tx_data_t* data) {
     if (data->data != nullptr)  // else it ends
       transaction(data->tx).append(side, {reinterpret_cast<const char*>(data->data), data->len});
@@ -280,7 +281,7 @@ HttpConnection::HttpConnection() {
 }
 
 HttpConnection::~HttpConnection() {
-  for (const HttpTransaction* one : transactions()) delete one;
+  for (const Transaction* one : transactions()) delete one;
   htp_connp_destroy_all(parser_);
 }
 
@@ -327,16 +328,21 @@ std::optional<bool> HttpConnection::begins(std::string_view text) {
   return false;
 }
 
-const std::vector<HttpTransaction*>& HttpConnection::transactions() {
-  list_.clear();
+template <class Visit>
+void HttpConnection::each(const Visit& visit) {
   const htp_list_t* all = htp_connp_get_connection(parser_)->transactions;
   for (size_t k = 0; k < htp_list_size(all); ++k)
     if (const auto* parsed = static_cast<const htp_tx_t*>(htp_list_get(all, k)); parsed && parsed->user_data)
-      list_.push_back(static_cast<HttpTransaction*>(parsed->user_data));
+      visit(*static_cast<HttpTransaction*>(parsed->user_data));
+}
+
+const std::vector<Transaction*>& HttpConnection::transactions() {
+  list_.clear();
+  each([&](HttpTransaction& one) { list_.push_back(&one); });
   return list_;
 }
 
-void HttpConnection::skip(HttpSide side, uint64_t bytes) {
+void HttpConnection::skip(Side side, uint64_t bytes) {
   if (over_) return;
   // Behind a gap what waits for the other side is no use.
   waiting_[side].clear();
@@ -345,11 +351,11 @@ void HttpConnection::skip(HttpSide side, uint64_t bytes) {
   if (result == HTP_STREAM_ERROR) give_up();
 }
 
-void HttpConnection::feed(HttpSide side, std::string_view bytes) {
+void HttpConnection::feed(Side side, std::string_view bytes) {
   waiting_[side].append(bytes);
   // The other side may have waited for this one, and then this one for the other.
   for (int turn = 0, idle = 0; idle < 2 && !over_; ++turn) {
-    const HttpSide now = turn % 2 == 0 ? side : static_cast<HttpSide>(1 - side);
+    const Side now = turn % 2 == 0 ? side : static_cast<Side>(1 - side);
     std::string& waiting = waiting_[now];
     if (waiting.empty()) {
       ++idle;
@@ -368,20 +374,7 @@ void HttpConnection::feed(HttpSide side, std::string_view bytes) {
   }
 }
 
-void HttpConnection::take(HttpSide side, const Window& window) {
-  if (over_ || window.bytes.empty()) return;
-  const uint64_t end = window.offset + window.bytes.size();
-  auto& seen = seen_[side];
-  if (!seen) seen = side == kRequest ? window.offset : window.offset + window.fresh;
-  if (*seen >= end) return;
-  if (*seen < window.offset) skip(side, window.offset - *seen), seen = window.offset;
-  const auto fresh = window.bytes.subspan(static_cast<size_t>(*seen - window.offset));
-  seen = end;
-  feed(side, {reinterpret_cast<const char*>(fresh.data()), fresh.size()});
-  measure();
-}
-
-void HttpConnection::close(HttpSide side) {
+void HttpConnection::close(Side side) {
   if (over_ || std::exchange(closed_[side], true)) return;
   if (side == kRequest)
     htp_connp_req_close(parser_, nullptr);
@@ -391,19 +384,20 @@ void HttpConnection::close(HttpSide side) {
   measure();
 }
 
-void HttpConnection::forget(HttpSide side) {
-  for (HttpTransaction* one : transactions()) {
-    HttpBody& body = one->bodies_[side];
-    if (body.total() >= HttpBody::kMin[side] && body.bytes.size() > HttpBody::kWindow[side]) {
-      const size_t old = body.bytes.size() - HttpBody::kWindow[side];
+void HttpConnection::forget(Side side) {
+  std::vector<HttpTransaction*> over;
+  each([&](HttpTransaction& one) {
+    Body& body = one.bodies_[side];
+    if (body.total() >= Body::kMin[side] && body.bytes.size() > Body::kWindow[side]) {
+      const size_t old = body.bytes.size() - Body::kWindow[side];
       body.bytes.erase(0, old);
       body.bytes.shrink_to_fit();
       body.offset += old;
     }
-    if (!one->ended(kRequest) || !one->ended(kResponse)) continue;
-    auto* parsed = const_cast<htp_tx_t*>(&one->parsed_);
-    if (htp_tx_destroy(parsed) == HTP_OK) delete one;
-  }
+    if (one.ended(kRequest) && one.ended(kResponse)) over.push_back(&one);
+  });
+  for (HttpTransaction* one : over)
+    if (htp_tx_destroy(const_cast<htp_tx_t*>(&one->parsed_)) == HTP_OK) delete one;
   htp_connp_tx_freed(parser_);
   measure();
 }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "functions/nids/http_rules.h"
-#include "functions/nids/http_table.h"
+#include "functions/nids/buffer_rules.h"
+#include "functions/nids/conversations.h"
 #include "functions/nids/rule_file.h"
 #include "tests/support/frames.h"
 
@@ -22,7 +22,7 @@ using namespace nids;
 /** Feeds bytes in order, as a direction of a connection has them. */
 class Feeder {
  public:
-  Window window(HttpSide side, const std::string& bytes) {
+  Window window(Side side, const std::string& bytes) {
     auto& [text, offset] = last_[side];
     offset += text.size();
     text = bytes;
@@ -40,28 +40,28 @@ const std::string kResponse1 = "HTTP/1.1 200 Fine\r\nServer: some\r\nSet-Cookie:
 const std::string kRequest2 = "GET / HTTP/1.0\r\n\r\n", kResponse2 = "HTTP/1.0 404 No\r\nContent-Length: 0\r\n\r\n";
 
 /** All buffers of all transactions that a connection still has. */
-std::vector<std::map<HttpBuffer, std::string>> buffers_of(HttpConnection& connection, HttpSide side) {
-  std::vector<std::map<HttpBuffer, std::string>> list;
-  connection.each([&](const HttpTransaction& transaction) {
+std::vector<std::map<Buffer, std::string>> buffers_of(HttpConnection& connection, Side side) {
+  std::vector<std::map<Buffer, std::string>> list;
+  for (const Transaction* transaction : connection.transactions()) {
     auto& all = list.emplace_back();
-    for (size_t b = 0; b < kHttpBuffers; ++b) {
+    for (size_t b = 0; b < kBuffers; ++b) {
       std::string_view text;
       std::string scratch;
-      const auto buffer = static_cast<HttpBuffer>(b);
-      if (transaction.look(buffer, side, text, scratch) == HttpTransaction::State::whole) all[buffer] = text;
+      const auto buffer = static_cast<Buffer>(b);
+      if (transaction->look(buffer, side, 0, text, scratch) == Transaction::State::whole) all[buffer] = text;
     }
-  });
+  }
   return list;
 }
 
 TEST(NidsHttp, BuffersOfARequestAndAResponse) {
-  using enum HttpBuffer;
+  using enum Buffer;
   HttpConnection spoken;
   Feeder feeder;
   spoken.take(kRequest, feeder.window(kRequest, kRequest1));
   auto asked = buffers_of(spoken, kRequest);
   ASSERT_EQ(asked.size(), 1u);
-  const std::map<HttpBuffer, std::string> wanted = {
+  const std::map<Buffer, std::string> wanted = {
       {method, "POST"},
       {uri, "/c?x=A"},
       {raw_uri, "/a%20b/../c?x=%41"},
@@ -96,7 +96,7 @@ TEST(NidsHttp, CutsDoNotMatter) {
   const auto run = [&](size_t cut, size_t step) {
     HttpConnection connection;
     Feeder feeder;
-    std::vector<std::vector<std::map<HttpBuffer, std::string>>> seen;
+    std::vector<std::vector<std::map<Buffer, std::string>>> seen;
     for (const auto& [side, text] : {std::pair(kRequest, asks), std::pair(kResponse, answers)}) {
       for (size_t at = 0; at < text.size();) {
         const size_t end = at == 0 ? std::min(cut, text.size()) : std::min(at + step, text.size());
@@ -146,7 +146,7 @@ TEST(NidsHttp, CompressedBodiesAreBounded) {
   for (size_t at = 0; at < bomb.size(); at += 100) {
     connection.take(kResponse, feeder.window(kResponse, bomb.substr(at, 100)));
     ASSERT_LT(connection.memory(), HttpConnection::kMaxBytes);
-    connection.each([&](const HttpTransaction& one) { ASSERT_LE(one.body(kResponse).total(), HttpBody::kMax); });
+    for (const Transaction* one : connection.transactions()) ASSERT_LE(one->body(kResponse).total(), Body::kMax);
   }
 }
 
@@ -214,7 +214,7 @@ TEST(NidsHttp, AnyBytesAreTaken) {
     Feeder feeder;
     uint64_t skipped = 0;
     for (int k = 0; k < 20; ++k) {
-      const auto side = static_cast<HttpSide>(random() % 2);
+      const auto side = static_cast<Side>(random() % 2);
       std::string text = pieces[random() % std::size(pieces)];
       if (random() % 3 == 0) text.resize(random() % (text.size() + 1));
       if (random() % 3 == 0 && !text.empty()) text[random() % text.size()] = static_cast<char>(random());
@@ -231,14 +231,14 @@ TEST(NidsHttp, AnyBytesAreTaken) {
 }
 
 TEST(NidsHttp, BothDirectionsFindAConnection) {
-  HttpTable table(1 << 20);
+  Conversations table(1 << 20);
   Feeder feeder;
   const flow::Key there{1, 2, 1000, 80, 6}, back{2, 1, 80, 1000, 6};
-  const auto spoken = [&](const flow::Key& key, HttpSide side, const std::string& text) {
+  const auto spoken = [&](const flow::Key& key, Side side, const std::string& text) {
     Window window = feeder.window(side, text);
-    const HttpTable::Use use = table.take(key, window, false);
+    const Conversations::Use use = table.take(key, side, window, false);
     use.show(window);
-    return window.http != nullptr && window.side == side;
+    return window.dialogue != nullptr && window.side == side;
   };
   EXPECT_FALSE(spoken(back, kResponse, "220 hello\r\n")) << "no client has said anything";
   EXPECT_TRUE(spoken(there, kRequest, kRequest1));
@@ -258,14 +258,14 @@ TEST(NidsHttp, OnlyWhatBeginsWithAMethodIsHttp) {
 }
 
 TEST(NidsHttp, ConnectionsBeyondTheMemoryAreGivenUp) {
-  HttpTable table(64 << 10);
+  Conversations table(64 << 10);
   int followed = 0, lost = 0;
   for (uint32_t k = 0; k < 100; ++k) {
     Feeder feeder;
     Window window = feeder.window(kRequest, kRequest1);
-    const HttpTable::Use use = table.take({k, 2, 1000, 80, 6}, window, false);
+    const Conversations::Use use = table.take({k, 2, 1000, 80, 6}, kRequest, window, false);
     use.show(window);
-    followed += window.http != nullptr, lost += use.gave_up();
+    followed += window.dialogue != nullptr, lost += use.gave_up();
   }
   EXPECT_LE(table.bytes(), size_t{64} << 10);
   EXPECT_GT(followed, 2);
@@ -273,9 +273,9 @@ TEST(NidsHttp, ConnectionsBeyondTheMemoryAreGivenUp) {
 }
 
 TEST(NidsHttp, Transforms) {
-  using Kind = HttpTransform::Kind;
+  using Kind = Transform::Kind;
   const auto made = [](Kind kind, const std::string& text, const std::string& key = "") {
-    const HttpTransform transform{kind, key};
+    const Transform transform{kind, key};
     return transformed(text, {&transform, 1});
   };
   EXPECT_EQ(made(Kind::dotprefix, "a.b"), ".a.b");

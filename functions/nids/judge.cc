@@ -24,9 +24,8 @@ void Judge::open(const std::string& path, const std::string& owner, bool shared)
   eve_ = std::make_unique<EveFile>(path, owner, shared);
 }
 
-unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, View view, const Window& window,
-                      int thread) {
-  if (rules.asks_flow) view.flow = note(table, rules, packet, view);
+unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
+                      const Window& window, int thread) {
   const auto& matched = rules.confirm(view, window, thread);
   if (const uint64_t times = rules.take_gave_up(thread)) gave_up_[thread].add(times, 0);
   if (matched.empty()) return 0;
@@ -63,6 +62,7 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
 }
 
 uint8_t Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view, bool ahead) {
+  if (!rules.asks_flow) return 0;
   const bool begins = rules.all_of[static_cast<size_t>(view.protocol)];
   return table.flows().see(view, flow_time(time_of(packet)), begins, ahead);
 }

@@ -22,12 +22,13 @@ class Judge {
   /** Where alerts go, besides being counted. Throws Error. `owner`, `shared`: as of EveFile. */
   void open(const std::string& path, const std::string& owner, bool shared);
 
-  /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. */
-  unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, View view, const Window& window,
-                 int thread);
+  /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view.flow`:
+   *  what note() has said. */
+  unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
+                 const Window& window, int thread);
 
-  /** Notes what the packet tells of its flow; judge() does it as well. Returns what is true of it: of FlowState.
-   *  `ahead`: as of Flows::see(). */
+  /** Notes what the packet tells of its flow, if rules ask. Returns what is true of it: of FlowState. `ahead`: as of
+   *  Flows::see(). */
   static uint8_t note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
                       bool ahead = false);
 

@@ -29,15 +29,17 @@ struct View {
   uint64_t name_of(Wide first, Wide second = 0) const;
 };
 
-class HttpConnection;
+class Dialogue;
 
-/** A piece of one direction of a TCP connection. */
+/** A piece of one direction of a TCP connection, and what the packet's connection or datagram speaks. */
 struct Window {
   std::span<const uint8_t> bytes;
-  uint32_t fresh = 0;              ///< where in `bytes` those begin that were not in a window before
-  uint64_t offset = 0;             ///< of `bytes` from the direction's first byte
-  HttpConnection* http = nullptr;  ///< what the connection says in HTTP, up to here; null: it does not speak it
-  HttpSide side{};                 ///< of `http`
+  uint32_t fresh = 0;            ///< where in `bytes` those begin that were not in a window before
+  uint64_t offset = 0;           ///< of `bytes` from the direction's first byte
+  Application application{};     ///< what it speaks, as far as is known
+  uint32_t fresh_to_it = 0;      ///< as `fresh`, for rules that are for the application: it may have become known now
+  Dialogue* dialogue = nullptr;  ///< what it says, up to here; null: there is nothing new to be looked into
+  Side side{};                   ///< of `dialogue`
 };
 
 /** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole

@@ -41,10 +41,11 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
 void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const {
   Mistakes mistakes(file_, errors);
   std::erase_if(set.rules, [&](const Signature& rule) {
-    if (rule.streams != Signature::Streams::only && !rule.http) return false;
+    const bool of_application = rule.application != Application::none;
+    if (rule.streams != Signature::Streams::only && !of_application) return false;
     const char* const why =
-        rule.http ? "it is for HTTP: give the NIDS STREAM true"
-                  : "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
+        of_application ? "it is for an application protocol: give the NIDS STREAM true"
+                       : "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
     const std::string text = format("sid %u: %s", rule.sid, why);
     set.unsupported.push_back({rule.line, rule.sid, why, format("%s:%zu: ", file_.c_str(), rule.line) + text});
     if (!skip_unsupported_) mistakes.add(rule.line, text);
@@ -122,15 +123,15 @@ void NIDS::hear(bool last) {
   const Generation& rules = rules_.now();
   const auto confirm = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
     View view;
-    if (look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view))
-      judge_.judge(rules_, rules, nullptr, view, {}, 0);
+    if (!look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view)) return;
+    view.flow = Judge::note(rules_, rules, nullptr, view);
+    judge_.judge(rules_, rules, nullptr, view, {}, 0);
   };
   // Blocks tell of what they find as it comes: what a connection has begun with counts for all that has been told with
   // it.
   const auto glance = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
     View view;
-    if (rules.asks_flow && look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view) &&
-        (view.tcp_flags & kSyn) != 0)
+    if (look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view) && (view.tcp_flags & kSyn) != 0)
       judge_.note(rules_, rules, nullptr, view, true);
   };
   candidates_.poll(read_gpu_state, confirm, last, glance);
@@ -220,15 +221,17 @@ void NIDS::run_cpu(Batch& batch) {
         batch.drop(i, kShort);
         continue;
       }
-      const View& view = views[k];
+      View& view = views[k];
       const bool candidate = groups[k]->search == PortGroup::Search::always || (syns && (view.tcp_flags & kSyn) != 0) ||
                              (rules.scanner ? rules.scanner->finds(groups[k]->number, view.payload, batch.thread)
                                             : rules.automata.finds(*groups[k], view.payload));
       if (!candidate) continue;
-      if (monitors())
-        judge_.judge(rules_, rules, batch.packet(i), view, {}, batch.thread);
-      else
+      if (!monitors()) {
         batch.next()[i] = kCandidate;
+        continue;
+      }
+      view.flow = Judge::note(rules_, rules, batch.packet(i), view);
+      judge_.judge(rules_, rules, batch.packet(i), view, {}, batch.thread);
     }
   }
 }

@@ -6,7 +6,7 @@
 #include "core/gpu_state.h"
 #include "functions/flow/flow.h"
 #include "functions/nids/candidates.h"
-#include "functions/nids/http_table.h"
+#include "functions/nids/conversations.h"
 #include "functions/nids/judge.h"
 #include "functions/nids/streams.h"
 #include "functions/nids/table.h"
@@ -25,24 +25,25 @@ namespace heddle {
  *
  *  Actions: alert, pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets
  *  only, as flow:no_stream), tcp-stream (connections only, as flow:only_stream), udp, icmp (ICMP and ICMPv6), icmpv4,
- *  icmpv6, http (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any, lists, ranges, `!`, variables. `any` is
- *  for both versions, and what names addresses of one version only for that one: `!10.0.0.0/8` matches no IPv6 address,
- *  and `[10.0.0.0/8,
+ *  icmpv6, and http, smtp, ftp, ssh, smb, tls and dns (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any,
+ *  lists, ranges, `!`, variables. `any` is for both versions, and what names addresses of one version only for that
+ *  one: `!10.0.0.0/8` matches no IPv6 address, and `[10.0.0.0/8,
  *  !2001:db8::/32]` all of IPv6 but these (as in Suricata). `->` or `<>`. Options: content with nocase, offset, depth,
  *  distance, within, startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m,
- *  x, A, E, G, B, R and those for buffers of HTTP, isdataat, byte_test, byte_jump, byte_extract, dsize (N, !N, <N, >N,
- *  <=N, >=N, A<>B or A-B for what lies between both), flow (to_server or from_client, to_client or from_server;
- *  established, not_established or stateless; only_stream or no_stream), flowbits and xbits (see NIDSConfirm),
- *  threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does
- *  all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and
- *  ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read
- *  first. CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and
- *  severity of alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default
- *  false; `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error
- *  then has how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all.
- *  STREAM: whether rules are looked for in TCP connections, and in the HTTP of these, as well, however these are cut
- *  into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a
- *  file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait
+ *  x, A, E, G, B, R and those for buffers of HTTP, what names buffers of application protocols, isdataat, byte_test,
+ *  byte_jump, byte_extract, dsize (N, !N, <N, >N, <=N, >=N, A<>B or A-B for what lies between both), flow (to_server or
+ *  from_client, to_client or from_server; established, not_established or stateless; only_stream or no_stream),
+ *  flowbits and xbits (see NIDSConfirm), threshold and detection_filter (track by_src, by_dst, by_both or by_rule),
+ *  fields of headers, noalert (the rule does all but alert), sid, rev, gid, msg, classtype, priority; metadata,
+ *  reference, rawbytes and target are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables.
+ *  VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
+ *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
+ *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
+ *  `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has how many rules
+ *  ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM: whether rules
+ *  are looked for in TCP connections, and in the application protocols of these, as well, however these are cut into
+ *  segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a file
+ *  for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait
  *  (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
@@ -269,36 +270,54 @@ class NIDS : public Element, public KeepsGpuState {
  *  see packets only. Where a rule stops a packet that brought something new, the direction stays stopped until its next
  *  connection: all its payload goes the same way, without more alerts, also what is sent again.
  *
- *  HTTP (Suricata 7.0, HTTP Keywords), with STREAM: rules for `http` (or http1), of `app-layer-protocol:http`, and
- *  those that look into a buffer, which are for tcp or http. A buffer's name stands before its contents, pcre,
- *  isdataat, byte_test, byte_jump and byte_extract, which count from its first byte, up to the next name or pkt_data:
+ *  Application protocols, with STREAM: rules for `http` (or http1), `smtp`, `ftp`, `ssh`, `smb`, `tls` (or ssl) and
+ *  `dns`, those of `app-layer-protocol:` and one of these, and those that look into a buffer, which are for tcp, of DNS
+ *  for udp, too. They match what connections say that speak it, and datagrams of DNS. As Suricata 7.0.10 does, it is
+ *  known by the bytes with which one side begins, whichever is the first to do so: by the client's EHLO, HELO or QUIT
+ *  (SMTP), FEAT, "USER ", "PASS " or "PORT ", or the server's "220 (" (FTP), in letters of any case; SSH- of either;
+ *  the mark of SMB 1, 2 or 3 behind NetBIOS's header of either; a record of SSL 3 or TLS of either, unless the server
+ *  has said something before the client, or an SSL 2 hello; at the server's port 53 a message of DNS. Who is the client
+ *  is as with `flow`. From then on rules look into what both sides say, and have said within the 2032 bytes before.
+ *  Unlike Suricata, a connection speaks one protocol to its end (STARTTLS is not followed), and each datagram to or
+ *  from port 53 is judged by itself.
+ *
+ *  What rules look into as a whole is a request of HTTP or its response, the handshake of TLS, or a message of DNS. A
+ *  buffer's name stands before its contents, pcre, isdataat, byte_test, byte_jump and byte_extract, which count from
+ *  its first byte, up to the next name or pkt_data:
  *
  *      http.method http.uri http.uri.raw http.request_line http.host http.host.raw http.user_agent
  *      http.referer http.accept http.accept_enc http.accept_lang http.request_body           of requests
  *      http.stat_code http.stat_msg http.response_line http.server http.location http.response_body   of responses
  *      http.header http.header.raw http.header_names http.cookie http.content_type http.content_len http.connection
  *      http.protocol http.start file.data                                                     of either
+ *      dns.query (or dns_query): the name of each question in a query of DNS, with dots, at most 1025 bytes
+ *      tls.sni (or tls_sni): the name in a ClientHello; tls.certs: each certificate of a chain, as it came (DER)
  *
- *  or behind a content in the older way: http_method, http_uri, http_raw_uri, http_header, http_raw_header, http_host,
- *  http_raw_host, http_cookie, http_user_agent, http_client_body, http_server_body, http_stat_code, http_stat_msg,
- *  uricontent; and pcre's letters M U I H D W Z C V P Q S Y for them. Behind a name may stand dotprefix, to_lowercase,
- *  to_uppercase, header_lowercase, strip_whitespace, compress_whitespace, url_decode and xor:"HEX", then `bsize` with
- *  numbers as dsize has them; `urilen` is that of http.uri, or with `,raw` of http.uri.raw. All of a rule's buffers
- *  must be in one request, or in one response, and a rule is an alert for each transaction that matches, of the packet
- *  that brings the last of what it asks for; payload contents of such a rule must be there as well, in one of the
- *  packets or windows of that direction while the transaction lasts. Headers behind a body count if they have come with
- *  those before it. A buffer that is not there matches nothing, negated or not.
+ *  Of those that there may be several of, one must have all that stands behind the name; named again it may be another.
+ *  dns.opcode:N (or !N) is the opcode of a message, query or response. Buffers of HTTP may be named behind a content in
+ *  the older way: http_method, http_uri, http_raw_uri, http_header, http_raw_header, http_host, http_raw_host,
+ *  http_cookie, http_user_agent, http_client_body, http_server_body, http_stat_code, http_stat_msg, uricontent; and
+ *  pcre's letters M U I H D W Z C V P Q S Y for them. Behind a name may stand dotprefix, to_lowercase, to_uppercase,
+ *  header_lowercase, strip_whitespace, compress_whitespace, url_decode and xor:"HEX", then `bsize` with numbers as
+ *  dsize has them; `urilen` is that of http.uri, or with `,raw` of http.uri.raw. All of a rule's buffers must be in one
+ *  request, response, message, or side of a handshake, and a rule is an alert for each of these that matches, of the
+ *  packet that brings the last of what it asks for; payload contents of such a rule must be there as well, in one of
+ *  the packets or windows of that direction while it lasts. Headers behind a body count if they have come with those
+ *  before it. A buffer that is not there matches nothing, negated or not.
  *
- *  libhtp, Suricata's parser, reads both directions, which may come to different threads but should come in order. A
- *  connection is HTTP if its client's first bytes are a method that Suricata knows and a blank. Bodies are without
- *  chunks, and those of responses without gzip and deflate, up to two of them and libhtp's limits for bombs. The first
- *  100 KB of a body are looked into as they come: all of it until there are 32 KB of a request's, or 40 KB of a
- *  response's, then with the 4 KB, or 16 KB, before. endswith, bsize, negated isdataat and from_end wait for a body's
- *  end, negated contents for that or for so many bytes; Suricata waits with all. A connection takes up to 1 MB, with
- *  headers of up to 64 KB a message and 512 transactions without an answer, and all together as much as MEMORY says,
- *  beside what that says itself; a connection that would take more, that is wrong beyond what libhtp makes sense of, or
- *  behind which there is no room, is followed no longer, and counted (`http_lost`). A gap in a body is passed over,
- *  elsewhere it ends this, too. Unlike Suricata, http.host is in lower case where a port stands behind it, too.
+ *  Both directions may come to different threads but should come in order. libhtp, Suricata's parser, reads HTTP, which
+ *  a connection is if its client's first bytes are a method that Suricata knows and a blank. Bodies are without chunks,
+ *  and those of responses without gzip and deflate, up to two of them and libhtp's limits for bombs. The first 100 KB
+ *  of a body are looked into as they come: all of it until there are 32 KB of a request's, or 40 KB of a response's,
+ *  then with the 4 KB, or 16 KB, before. endswith, bsize, negated isdataat and from_end wait for a body's end, negated
+ *  contents for that or for so many bytes; Suricata waits with all. A connection takes up to 1 MB, with headers of up
+ *  to 64 KB a message and 512 transactions without an answer, and all together as much as MEMORY says, beside what that
+ *  says itself; a connection that would take more, that is wrong beyond what can be made sense of, or behind which
+ *  there is no room, is looked into no longer but for its payload, and counted (`lost_dialogues`). A gap in a body of
+ *  HTTP is passed over, elsewhere it ends this, too. Of TLS what is not encrypted is looked into, as soon as it is
+ *  there (Suricata waits for the end of the handshake): of TLS 1.3 that is tls.sni. A message of DNS over TCP that is
+ *  none ends what is looked into of the connection, as in Suricata; rules with dns.query see port 53 only. Unlike
+ *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
  *  Put CheckTCPHeader before, which is for IPv4, or segments count that no host takes. Where segments overlap, bytes
  *  that were in order count, then those of the segment that begins first; the others are judged with their packet.
@@ -310,8 +329,8 @@ class NIDS : public Element, public KeepsGpuState {
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
- *  of the NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments) and `http_lost`
- *  (connections).
+ *  of the NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps` and `unfollowed` (segments) and
+ *  `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.
@@ -358,9 +377,9 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
   FlowTable* flows_ = nullptr;                           // with STREAM
   int word_ = 0;                                         // of each flow: its direction's name in streams_
   std::vector<std::unique_ptr<nids::Streams>> streams_;  // by thread
-  std::unique_ptr<nids::HttpTable> http_;                // with STREAM
+  std::unique_ptr<nids::Conversations> conversations_;   // with STREAM
   nids::Judge judge_{counts};
-  PerThreadCounts gaps_{counts}, unfollowed_{counts}, http_lost_{counts};
+  PerThreadCounts gaps_{counts}, unfollowed_{counts}, lost_{counts};
 };
 
 }  // namespace heddle

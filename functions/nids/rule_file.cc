@@ -33,6 +33,8 @@ std::string take_line(std::string_view& text, size_t& number) {
   return line;
 }
 
+constexpr uint32_t kUdpNumber = 17;
+
 /** Takes an address or port list: to the next blank outside of brackets. */
 std::string_view take_list(std::string_view& text) {
   text = trimmed(text);
@@ -117,30 +119,36 @@ std::optional<Refusal> parse_start(std::string_view action, std::string_view pro
   constexpr std::string_view kOtherActions[] = {"activate", "block", "dynamic",    "log",       "react",
                                                 "rewrite",  "sdrop", "rejectboth", "rejectdst", "rejectsrc"};
   constexpr Word<Protocol> kKnown[] = {
-      {"ip", Protocol::ip},          {"any", Protocol::ip},   {"tcp", Protocol::tcp},   {"tcp-pkt", Protocol::tcp},
-      {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp},  {"icmp", Protocol::icmp}, {"icmpv4", Protocol::icmp},
-      {"icmpv6", Protocol::icmp},    {"ip4", Protocol::ip},   {"ipv4", Protocol::ip},   {"ip6", Protocol::ip},
-      {"ipv6", Protocol::ip},        {"http", Protocol::tcp}, {"http1", Protocol::tcp}};
+      {"ip", Protocol::ip},          {"any", Protocol::ip},  {"tcp", Protocol::tcp},   {"tcp-pkt", Protocol::tcp},
+      {"tcp-stream", Protocol::tcp}, {"udp", Protocol::udp}, {"icmp", Protocol::icmp}, {"icmpv4", Protocol::icmp},
+      {"icmpv6", Protocol::icmp},    {"ip4", Protocol::ip},  {"ipv4", Protocol::ip},   {"ip6", Protocol::ip},
+      {"ipv6", Protocol::ip}};
   // Those of one version.
-  const Word<FieldTest> kTests[] = {{"icmpv4", {Field::ip_protocol, Ranges(kIcmpNumber, kIcmpNumber)}},
-                                    {"icmpv6", {Field::ip_protocol, Ranges(kIcmp6Number, kIcmp6Number)}},
-                                    {"ip4", {Field::version, Ranges(4, 4)}},
-                                    {"ipv4", {Field::version, Ranges(4, 4)}},
-                                    {"ip6", {Field::version, Ranges(6, 6)}},
-                                    {"ipv6", {Field::version, Ranges(6, 6)}}};
+  const Word<FieldTest> kTests[] = {
+      {"icmpv4", {Field::ip_protocol, Ranges(kIcmpNumber, kIcmpNumber)}},
+      {"icmpv6", {Field::ip_protocol, Ranges(kIcmp6Number, kIcmp6Number)}},
+      {"ip4", {Field::version, Ranges(4, 4)}},
+      {"ipv4", {Field::version, Ranges(4, 4)}},
+      {"ip6", {Field::version, Ranges(6, 6)}},
+      {"ipv6", {Field::version, Ranges(6, 6)}},
+      {"dns", {Field::ip_protocol, Ranges({{kTcpNumber, kTcpNumber}, {kUdpNumber, kUdpNumber}})}}};
   if (std::ranges::find(kOtherActions, action) != std::end(kOtherActions))
     return Refusal{"the action " + in_quotes(action) + " is not supported: alert, pass, drop and reject are", true};
   const auto* const what = std::ranges::find(kActions, action, &Word<Action>::word);
   if (what == std::end(kActions)) return Refusal{in_quotes(action) + " is not an action: alert, pass, drop or reject"};
   rule.action = what->meaning;
   const auto* const which = std::ranges::find(kKnown, protocol, &Word<Protocol>::word);
-  if (which == std::end(kKnown))
+  const Application application = application_named(protocol);
+  if (which == std::end(kKnown) && application == Application::none)
     return Refusal{"protocol " + in_quotes(protocol) +
                        " is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, "
-                       "icmpv4, icmpv6 and http are",
+                       "icmpv4, icmpv6, http, smtp, ftp, ssh, smb, tls and dns are",
                    true};
-  rule.protocol = which->meaning;
-  rule.http = rule.http || protocol.starts_with("http");
+  rule.protocol = application == Application::none  ? which->meaning
+                  : application == Application::dns ? Protocol::ip
+                                                    : Protocol::tcp;
+  if (application != Application::none)
+    if (auto refusal = parse_application(protocol, rule)) return refusal;
   if (const auto* const test = std::ranges::find(kTests, protocol, &Word<FieldTest>::word); test != std::end(kTests))
     rule.fields.push_back(test->meaning);
   using Streams = Signature::Streams;
@@ -179,7 +187,7 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   rule.both_ways = arrow == "<>";
   if (auto refusal = parse_start(action, protocol, rule)) return refusal;
   if (refused) return refused;
-  if (auto refusal = check_http(rule, protocol)) return refusal;
+  if (auto refusal = check_application(rule, protocol)) return refusal;
   if (rule.streams == Signature::Streams::only && !rule.reads_streams())
     return Refusal{(protocol == "tcp-stream" ? "it is for tcp-stream" : "flow has 'only_stream'") +
                        std::string(", but it looks for nothing in a TCP connection as a whole"),
@@ -187,7 +195,8 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   if (auto refusal = parse_addresses(sources, variables, rule.sources)) return refusal;
   if (auto refusal = parse_addresses(destinations, variables, rule.destinations)) return refusal;
   if (auto refusal = parse_ports(source_ports, variables, rule.source_ports)) return refusal;
-  return parse_ports(destination_ports, variables, rule.destination_ports);
+  if (auto refusal = parse_ports(destination_ports, variables, rule.destination_ports)) return refusal;
+  return narrow_ports(rule);
 }
 
 RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_unsupported, Variables& variables,

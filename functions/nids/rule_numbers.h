@@ -51,17 +51,24 @@ std::optional<Refusal> parse_probe(std::string_view name, std::string_view text,
 /** N, !N, <N, >N, <=N, >=N, or A<>B or A-B for what lies between both, of option `name`. */
 std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes);
 
-/** The buffer of HTTP that the option names for the contents behind it, or for the one before it. */
-std::optional<HttpBuffer> sticky_buffer(std::string_view name);
-std::optional<HttpBuffer> modifier_buffer(std::string_view name);
+/** The buffer of an application protocol that the option names for the contents behind it, or for the one before it. */
+std::optional<Buffer> sticky_buffer(std::string_view name);
+std::optional<Buffer> modifier_buffer(std::string_view name);
 /** That which one of a pcre's letters names, which is taken out. */
-std::optional<HttpBuffer> take_pcre_buffer(std::string& letters);
+std::optional<Buffer> take_pcre_buffer(std::string& letters);
 /** Whether `name` is an option that changes what a buffer has before it is looked into. */
 bool is_transform(std::string_view name);
-std::optional<Refusal> parse_transform(std::string_view name, std::string_view text, HttpTransform& transform);
+std::optional<Refusal> parse_transform(std::string_view name, std::string_view text, Transform& transform);
+/** Reads the name of an application protocol. */
+std::optional<Refusal> parse_application(std::string_view text, Signature& rule);
+/** Reads N or !N: a test of the byte that the buffer is. */
+std::optional<Refusal> parse_opcode(std::string_view text, Content& content);
 /** Moves the rule's contents to the parts that `places` says for each; -1: it stays. */
 std::optional<Refusal> place_contents(Signature& rule, const std::vector<int>& places);
-/** What is wrong with a rule that is for HTTP. `protocol`: as the rule says it. */
-std::optional<Refusal> check_http(Signature& rule, std::string_view protocol);
+/** What is wrong with a rule that is for an application protocol. `protocol`: as the rule says it. */
+std::optional<Refusal> check_application(Signature& rule, std::string_view protocol);
+/** Leaves a rule that looks into what is asked in DNS the port at which that is known, so that fewer packets are its
+ *  candidates. */
+std::optional<Refusal> narrow_ports(Signature& rule);
 
 }  // namespace heddle::nids

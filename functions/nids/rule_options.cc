@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "core/error.h"
 #include "core/text_file.h"
@@ -191,25 +192,27 @@ class Options {
   }
   /** The part for what comes next; -1: it looks into the payload. */
   int place() {
-    used_ = true;
-    return sticky_ ? part_of(sticky_->buffer, sticky_->transforms) : -1;
+    if (!sticky_) return used_ = true, -1;
+    const bool first = !std::exchange(used_, true);
+    return is_list(sticky_->buffer) && first ? new_part(sticky_->buffer, sticky_->transforms)
+                                             : part_of(sticky_->buffer, sticky_->transforms);
   }
-  int part_of(HttpBuffer buffer, const std::vector<HttpTransform>& transforms) {
-    auto& parts = rule_.http_parts;
-    const auto found = std::ranges::find_if(
-        parts, [&](const HttpPart& part) { return part.buffer == buffer && part.transforms == transforms; });
-    const auto number = static_cast<int>(found - parts.begin());
-    if (found == parts.end())
-      parts.push_back({.buffer = buffer, .transforms = transforms, .contents = {}, .sizes = {}});
-    return number;
+  int new_part(Buffer buffer, const std::vector<Transform>& transforms) {
+    rule_.parts.push_back({.buffer = buffer, .transforms = transforms, .contents = {}, .sizes = {}});
+    return static_cast<int>(rule_.parts.size()) - 1;
+  }
+  int part_of(Buffer buffer, const std::vector<Transform>& transforms) {
+    for (size_t k = rule_.parts.size(); k-- > 0;)
+      if (rule_.parts[k].buffer == buffer && rule_.parts[k].transforms == transforms) return static_cast<int>(k);
+    return new_part(buffer, transforms);
   }
   void add(Content content, int place) {
     rule_.contents.push_back(std::move(content));
     content_places_.push_back(place);
   }
   struct Sticky {
-    HttpBuffer buffer;
-    std::vector<HttpTransform> transforms;
+    Buffer buffer;
+    std::vector<Transform> transforms;
   };
   Refusal unused() const { return {"nothing is looked for in " + sticky_name_}; }
   std::optional<Refusal> look_into(std::optional<Sticky> sticky, const Option& option) {
@@ -224,7 +227,7 @@ class Options {
     return parse_transform(option.name, option.value, sticky_->transforms.emplace_back());
   }
   /** `http_uri` and such behind a content. */
-  std::optional<Refusal> move_last(HttpBuffer buffer, const Option& option) {
+  std::optional<Refusal> move_last(Buffer buffer, const Option& option) {
     const std::string name(option.name);
     if (option.has_value) return Refusal{name + " has no value"};
     for (size_t k = rule_.contents.size(); k-- > 0;) {
@@ -237,12 +240,12 @@ class Options {
   }
   std::optional<Refusal> uri_content(const Option& option) {
     if (auto refusal = content(option)) return refusal;
-    content_places_.back() = part_of(HttpBuffer::uri, {});
+    content_places_.back() = part_of(Buffer::uri, {});
     return std::nullopt;
   }
   std::optional<Refusal> buffer_size(const Option& option) {
     if (!sticky_) return Refusal{"bsize is for a buffer, which is named before it"};
-    return parse_sizes("bsize", option.value, rule_.http_parts[static_cast<size_t>(place())].sizes.emplace_back());
+    return parse_sizes("bsize", option.value, rule_.parts[static_cast<size_t>(place())].sizes.emplace_back());
   }
   /** N and such, perhaps with which URI. */
   std::optional<Refusal> uri_length(const Option& option) {
@@ -250,14 +253,15 @@ class Options {
     const std::string_view which = comma == option.value.npos ? "norm" : trimmed(option.value.substr(comma + 1));
     if (which != "norm" && which != "raw")
       return Refusal{"urilen " + in_quotes(option.value) + " has neither norm nor raw behind the comma"};
-    const int part = part_of(which == "raw" ? HttpBuffer::raw_uri : HttpBuffer::uri, {});
+    const int part = part_of(which == "raw" ? Buffer::raw_uri : Buffer::uri, {});
     return parse_sizes("urilen", trimmed(option.value.substr(0, comma)),
-                       rule_.http_parts[static_cast<size_t>(part)].sizes.emplace_back());
+                       rule_.parts[static_cast<size_t>(part)].sizes.emplace_back());
   }
-  std::optional<Refusal> application(const Option& option) {
-    if (option.value != "http" && option.value != "http1")
-      return Refusal{"app-layer-protocol " + in_quotes(option.value) + " is not supported: http is", true};
-    rule_.http = true;
+  std::optional<Refusal> application(const Option& option) { return parse_application(option.value, rule_); }
+  std::optional<Refusal> opcode(const Option& option) {
+    Content content;
+    if (auto refusal = parse_opcode(option.value, content)) return refusal;
+    add(std::move(content), part_of(Buffer::dns_opcode, {}));
     return std::nullopt;
   }
   /** pcre:"/REGEX/OPTIONS"; */
@@ -491,7 +495,8 @@ class Options {
                                        {"uricontent", &Options::uri_content},
                                        {"bsize", &Options::buffer_size},
                                        {"urilen", &Options::uri_length},
-                                       {"app-layer-protocol", &Options::application}};
+                                       {"app-layer-protocol", &Options::application},
+                                       {"dns.opcode", &Options::opcode}};
   Signature& rule_;
   std::vector<std::string> variables_;  // names
   std::optional<Sticky> sticky_;        // the buffer that has been named last, for what follows

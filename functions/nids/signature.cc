@@ -20,7 +20,7 @@ bool same_in_all_packets(const FieldTest& test) {
 }  // namespace
 
 const Content* Signature::fast_content() const {
-  if (!http_parts.empty()) return nullptr;
+  if (!parts.empty()) return nullptr;
   const Content* best = nullptr;
   for (const Content& content : contents) {
     if (content.fast) return &content;
@@ -45,12 +45,12 @@ bool Signature::asks_all(Protocol of) const {
   return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
 }
 
-bool HttpPart::asks_for_end() const { return !sizes.empty() || std::ranges::any_of(contents, nids::asks_for_end); }
+bool BufferPart::asks_for_end() const { return !sizes.empty() || std::ranges::any_of(contents, nids::asks_for_end); }
 
-bool HttpPart::asks_for_absence() const { return std::ranges::any_of(contents, &Content::negated); }
+bool BufferPart::asks_for_absence() const { return std::ranges::any_of(contents, &Content::negated); }
 
 bool Signature::reads_streams() const {
-  return http_parts.empty() && streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
+  return parts.empty() && streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
          sizes == Ranges(0, UINT32_MAX) && std::ranges::all_of(fields, same_in_all_packets) && !contents.empty() &&
          !contents[0].relative && std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
          std::ranges::none_of(contents, asks_for_end);

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "functions/nids/http_buffers.h"
+#include "functions/nids/buffers.h"
 #include "functions/nids/ranges.h"
 #include "functions/nids/regex.h"
 #include "functions/nids/rule.h"
@@ -121,19 +121,19 @@ struct FieldTest {
   Ranges values;  ///< one of which it must have; packets without the field do not match
 };
 
-/** What a rule looks for in a buffer of an HTTP transaction. */
-struct HttpPart {
-  HttpBuffer buffer{};
-  std::vector<HttpTransform> transforms;
+/** What a rule looks for in a buffer of a transaction. */
+struct BufferPart {
+  Buffer buffer{};
+  std::vector<Transform> transforms;
   std::vector<Content> contents;
   std::vector<Ranges> sizes;  ///< `bsize`, `urilen`: the buffer's bytes are in each of them
-  uint32_t number = 0;        ///< of the buffer with these transforms, by which HttpRules know it
+  uint32_t number = 0;        ///< of the buffer with these transforms, by which BufferRules know it
 
   /** Whether it can only be judged where a body ends, or else where enough of it is there: for what is not there. */
   bool asks_for_end() const;
   bool asks_for_absence() const;
 };
-constexpr size_t kMaxHttpParts = 31;  ///< of a rule
+constexpr size_t kMaxParts = 31;  ///< of a rule
 
 /** A rule of a Snort or Suricata file. */
 struct Signature {
@@ -145,8 +145,8 @@ struct Signature {
   bool silent = false;                     ///< `noalert`: it does what it does, without an alert
   std::vector<FieldTest> fields;           ///< all of which must hold
   std::vector<Content> contents;           ///< of the payload
-  bool http = false;                       ///< it is for TCP connections that speak HTTP
-  std::vector<HttpPart> http_parts;        ///< none: it looks into payload only
+  Application application{};               ///< it is for what speaks this; none: for anything
+  std::vector<BufferPart> parts;           ///< none: it looks into payload only
   Ranges sizes{0, UINT32_MAX};             ///< `dsize`: bytes of payload
   uint8_t flow_has = 0, flow_lacks = 0;    ///< of FlowState
   enum class Streams : uint8_t { too, only, never };
@@ -159,7 +159,7 @@ struct Signature {
   std::string category;  ///< of alerts: what its classtype means, if that is known, or the classtype
   size_t line = 0;       ///< in its file, from 1
 
-  /** The content that the pattern stage looks for, or nothing if all are negated or there is none, or HttpRules look
+  /** The content that the pattern stage looks for, or nothing if all are negated or there is none, or BufferRules look
    *  for the rule. */
   const Content* fast_content() const;
   /** Its part that is looked for. */

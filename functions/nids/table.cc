@@ -44,16 +44,16 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     : stream(stream),
       rules(std::move(set.rules)),
       unsupported(std::move(set.unsupported)),
-      http(rules),
+      buffers(rules),
       automata(rules, stream, tells) {
   for (const Signature& rule : rules) {
     alerts.push_back(eve_alert(rule, false));
     blocked.push_back(eve_alert(rule, true));
     has_thresholds = has_thresholds || rule.threshold.type != Threshold::Type::none;
-    asks_flow = asks_flow || rule.asks_flow();
+    asks_flow = asks_flow || rule.asks_flow() || rule.application != Application::none;  // who is the client
     has_flow_bits = has_flow_bits || rule.has_flow_bits();
     has_bits = has_bits || !rule.bits.empty();
-    asks_http = asks_http || rule.http;
+    asks_applications = asks_applications || rule.application != Application::none;
     for (uint32_t p = 0; p < kProtocols; ++p) all_of[p] = all_of[p] || rule.asks_all(static_cast<Protocol>(p));
   }
   if (stream) all_of[static_cast<size_t>(Protocol::tcp)] = true;
@@ -90,20 +90,25 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
     for (const uint32_t rule : automata.always(view.protocol)) offer(rule);
     if (!looks || scanner->finds(group.number, text, thread)) automata.each_hit(group, text, offer);
   };
-  const auto is_spoken = [&](uint32_t rule) { return window.http != nullptr || !rules[rule].http; };
+  const auto is_spoken = [&](uint32_t rule) {
+    return rules[rule].application == Application::none || rules[rule].application == window.application;
+  };
   each_once(view.payload, mine.hits);
   std::erase_if(mine.hits,
                 [&](uint32_t rule) { return !is_spoken(rule) || !matches(rules[rule], view, mine.workspace); });
   if (!window.bytes.empty()) {
     each_once(window.bytes, mine.stream_hits);
+    Window of_application = window;
+    of_application.fresh = window.fresh_to_it;
     for (const uint32_t rule : mine.stream_hits)
       if (rules[rule].reads_streams() && is_spoken(rule) && std::ranges::find(mine.hits, rule) == mine.hits.end() &&
-          matches(rules[rule], view, window, mine.workspace))
+          matches(rules[rule], view, rules[rule].application == Application::none ? window : of_application,
+                  mine.workspace))
         mine.hits.push_back(rule);
   }
-  if (window.http != nullptr) {
-    http.inspect(rules, view, window, mine.http, mine.workspace, mine.hits);
-    window.http->forget(window.side);
+  if (window.dialogue != nullptr) {
+    buffers.inspect(rules, view, window, mine.buffers, mine.workspace, mine.hits);
+    window.dialogue->forget(window.side);
   }
   std::ranges::sort(mine.hits);
   return mine.hits;

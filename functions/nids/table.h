@@ -10,8 +10,8 @@
 
 #include "core/table.h"
 #include "functions/nids/automata.h"
+#include "functions/nids/buffer_rules.h"
 #include "functions/nids/flows.h"
-#include "functions/nids/http_rules.h"
 #include "functions/nids/match.h"
 #include "functions/nids/scanner.h"
 #include "functions/nids/thresholds.h"
@@ -37,20 +37,20 @@ struct Generation {
   bool asks_flow = false;           // some rule
   bool has_flow_bits = false;       // some rule
   bool has_bits = false;            // some rule, of flows or addresses
-  bool asks_http = false;           // some rule
+  bool asks_applications = false;   // some rule
   std::vector<uint32_t> rank;       // [rule], if some has bits: when it is its turn with them
   bool all_of[kProtocols] = {};     // [Protocol]: all its packets are candidates, for STREAM or what rules ask of flows
   std::vector<Count*> counts;       // [rule]
   std::vector<std::string> alerts;  // [rule], the object "alert" of an EVE line, for packets that go on
   std::vector<std::string> blocked;  // [rule], the same for those that do not
-  HttpRules http;
+  BufferRules buffers;
   Automata automata;
   std::unique_ptr<Scanner> scanner;  // null: the automata search
 
   /** What a thread needs to confirm. */
   struct Confirming {
     Workspace workspace;
-    HttpRules::Scratch http;
+    BufferRules::Scratch buffers;
     std::vector<uint32_t> tried;                // [rule], the packet for which it was tried last
     std::vector<uint32_t> hits, stream_hits;    // rules that may match
     std::vector<uint32_t> with_bits;            // of those that do, by rank
@@ -64,7 +64,7 @@ struct Generation {
     return std::exchange(confirming[static_cast<size_t>(thread)].workspace.gave_up, 0);
   }
   /** The rules that match the packet, but for bits, or, with a content that ends in what is fresh, the window, which
-   *  may be empty, or transactions of its HTTP, which then forgets what it need not keep; a rule for each of these.
+   *  may be empty, or transactions of its dialogue, which then forgets what it need not keep; a rule for each of these.
    *  Ascending, valid until the thread's next call. Allocates what matches() does, and of HTTP what has come. */
   const std::vector<uint32_t>& confirm(const View& view, const Window& window, int thread) const;
 };

@@ -1,4 +1,4 @@
-#include "functions/nids/http_buffers.h"
+#include "functions/nids/buffers.h"
 
 #include <algorithm>
 
@@ -28,8 +28,8 @@ std::string url_decoded(std::string_view text) {
   return result;
 }
 
-std::string changed(std::string text, const HttpTransform& transform) {
-  using enum HttpTransform::Kind;
+std::string changed(std::string text, const Transform& transform) {
+  using enum Transform::Kind;
   switch (transform.kind) {
     case dotprefix:
       text.insert(text.begin(), '.');
@@ -66,15 +66,23 @@ std::string changed(std::string text, const HttpTransform& transform) {
 
 }  // namespace
 
-unsigned sides_of(HttpBuffer buffer) {
-  if (buffer <= HttpBuffer::request_body && buffer != HttpBuffer::protocol) return 1u << kRequest;
-  if (buffer >= HttpBuffer::status_code && buffer <= HttpBuffer::response_body) return 1u << kResponse;
+Application application_of(Buffer buffer) {
+  return buffer >= Buffer::tls_sni     ? Application::tls
+         : buffer >= Buffer::dns_query ? Application::dns
+                                       : Application::http;
+}
+
+unsigned sides_of(Buffer buffer) {
+  if ((buffer <= Buffer::request_body && buffer != Buffer::protocol) || buffer == Buffer::dns_query ||
+      buffer == Buffer::tls_sni)
+    return 1u << kRequest;
+  if (buffer >= Buffer::status_code && buffer <= Buffer::response_body) return 1u << kResponse;
   return 1u << kRequest | 1u << kResponse;
 }
 
-std::string transformed(std::string_view text, std::span<const HttpTransform> transforms) {
+std::string transformed(std::string_view text, std::span<const Transform> transforms) {
   std::string result(text);
-  for (const HttpTransform& transform : transforms) result = changed(std::move(result), transform);
+  for (const Transform& transform : transforms) result = changed(std::move(result), transform);
   return result;
 }
 

@@ -1,4 +1,4 @@
-#include "functions/nids/http_rules.h"
+#include "functions/nids/buffer_rules.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,17 +7,17 @@
 namespace heddle::nids {
 namespace {
 
-using State = HttpTransaction::State;
-using Progress = HttpTransaction::Progress;
+using State = Transaction::State;
+using Progress = Transaction::Progress;
 
 std::span<const uint8_t> bytes_of(std::string_view text) {
   return {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
 }
 
 /** The rule's content to look for, and the part that has it; null: there is none. */
-std::pair<const Content*, const HttpPart*> fast_content(const Signature& rule) {
-  std::pair<const Content*, const HttpPart*> best{};
-  for (const HttpPart& part : rule.http_parts)
+std::pair<const Content*, const BufferPart*> fast_content(const Signature& rule) {
+  std::pair<const Content*, const BufferPart*> best{};
+  for (const BufferPart& part : rule.parts)
     for (const Content& content : part.contents) {
       if (content.negated || !content.searches_bytes()) continue;
       const bool better = best.first == nullptr || (content.fast && !best.first->fast) ||
@@ -28,9 +28,9 @@ std::pair<const Content*, const HttpPart*> fast_content(const Signature& rule) {
 }
 
 unsigned rule_sides(const Signature& rule) {
-  if (rule.http_parts.empty()) return 0;
+  if (rule.parts.empty()) return 0;
   unsigned sides = 1u << kRequest | 1u << kResponse;
-  for (const HttpPart& part : rule.http_parts) sides &= sides_of(part.buffer);
+  for (const BufferPart& part : rule.parts) sides &= sides_of(part.buffer);
   if ((rule.flow_has & kToServer) != 0) sides &= 1u << kRequest;
   if ((rule.flow_has & kToClient) != 0) sides &= 1u << kResponse;
   return sides;
@@ -43,14 +43,14 @@ uint64_t next_serial() {
 
 }  // namespace
 
-HttpRules::HttpRules(std::vector<Signature>& rules)
+BufferRules::BufferRules(std::vector<Signature>& rules)
     : serial_(next_serial()), automata_([&] {
         for (uint32_t r = 0; r < rules.size(); ++r) {
           Signature& rule = rules[r];
           sides_.push_back(static_cast<uint8_t>(rule_sides(rule)));
-          if (rule.http_parts.empty()) continue;
-          for (HttpPart& part : rule.http_parts) {
-            const auto found = std::ranges::find_if(buffers_, [&](const Buffer& buffer) {
+          if (rule.parts.empty()) continue;
+          for (BufferPart& part : rule.parts) {
+            const auto found = std::ranges::find_if(buffers_, [&](const Transformed& buffer) {
               return buffer.buffer == part.buffer && buffer.transforms == part.transforms;
             });
             part.number = static_cast<uint32_t>(found - buffers_.begin());
@@ -73,23 +73,25 @@ HttpRules::HttpRules(std::vector<Signature>& rules)
       }()) {}
 
 /** Of a packet, one transaction after the other. */
-struct HttpRules::Inspection {
-  const HttpRules& http;
+struct BufferRules::Inspection {
+  const BufferRules& of;
   std::span<const Signature> rules;
   const View& view;
   const Window& window;
   Scratch& scratch;
   Workspace& workspace;
   std::vector<uint32_t>& hits;
-  HttpTransaction* transaction = nullptr;
+  Transaction* transaction = nullptr;
 
   Progress& progress() const { return transaction->progress; }
 
-  const Scratch::Look& look(uint32_t number) {
-    Scratch::Look& look = scratch.looks[number];
+  const Scratch::Look& look(uint32_t number, size_t k) {
+    auto& looks = scratch.looks[number];
+    if (looks.size() <= k) looks.resize(k + 1);
+    Scratch::Look& look = looks[k];
     if (std::exchange(look.known, true)) return look;
-    const Buffer& buffer = http.buffers_[number];
-    look.state = transaction->look(buffer.buffer, window.side, look.text, look.made);
+    const Transformed& buffer = of.buffers_[number];
+    look.state = transaction->look(buffer.buffer, window.side, k, look.text, look.made);
     if (!buffer.transforms.empty() && !look.text.empty()) {
       look.changed = transformed(look.text, buffer.transforms);
       look.text = look.changed;
@@ -99,45 +101,61 @@ struct HttpRules::Inspection {
   }
 
   void offer(uint32_t rule) {
-    if ((http.sides_[rule] >> window.side & 1) == 0) return;
+    if ((of.sides_[rule] >> window.side & 1) == 0 || rules[rule].application != window.application) return;
     const uint32_t bit = 2 * rule + window.side;
     uint64_t& word = progress().offered[bit / 64];
     if ((word >> bit % 64 & 1) != 0) return;
     word |= uint64_t{1} << bit % 64;
+    const Protocol protocol = rules[rule].protocol;
+    if (protocol != Protocol::ip && protocol != view.protocol) return;
     if (goes_between(rules[rule], view)) progress().candidates.push_back({rule, window.side, 0});
   }
 
   /** Offers the rules whose patterns are in a buffer. */
   void scan(uint32_t number) {
     uint8_t& scanned = progress().scanned[2 * number + window.side];
-    const Buffer& buffer = http.buffers_[number];
-    if (!buffer.has_patterns || scanned != 0) return;
-    const Scratch::Look& found = look(number);
-    if (found.state == State::pending) return;
-    scanned = found.state != State::part;
-    std::string_view text = found.text;
+    const Transformed& buffer = of.buffers_[number];
+    if (!buffer.has_patterns || scanned != 0 || application_of(buffer.buffer) != window.application) return;
+    const State state = look(number, 0).state;
+    if (state == State::pending) return;
+    scanned = state != State::part;
+    for (size_t k = 0; look(number, k).state != State::absent; ++k) {
+      scan(number, look(number, k).text);
+      if (!is_list(buffer.buffer)) break;
+    }
+  }
+  void scan(uint32_t number, std::string_view text) {
+    const Transformed& buffer = of.buffers_[number];
     if (is_body(buffer.buffer) && buffer.transforms.empty()) {
-      const HttpBody& body = transaction->body(window.side);
+      const Body& body = transaction->body(window.side);
       const uint64_t from = body.scanned - std::min<uint64_t>(body.scanned, kLongestPattern);
       text.remove_prefix(std::min<size_t>(from - std::min(from, body.offset), text.size()));
     }
-    const PortGroup& group = http.automata_.image().without_ports[static_cast<size_t>(Protocol::ip)];
-    http.automata_.each_hit(group, bytes_of(text), [&](uint32_t pattern) {
-      if (http.buffer_of_[pattern] == number) offer(http.rule_of_[pattern]);
+    const PortGroup& group = of.automata_.image().without_ports[static_cast<size_t>(Protocol::ip)];
+    of.automata_.each_hit(group, bytes_of(text), [&](uint32_t pattern) {
+      if (of.buffer_of_[pattern] == number) offer(of.rule_of_[pattern]);
     });
   }
 
   enum class Outcome : uint8_t { matches, waits, fails };
 
-  Outcome judge(const HttpPart& part) {
-    const Scratch::Look& found = look(part.number);
+  Outcome judge(const BufferPart& part) {
+    Outcome outcome = judge(part, 0);
+    for (size_t k = 1; is_list(part.buffer) && outcome == Outcome::fails; ++k) {
+      if (look(part.number, k).state == State::absent) break;
+      outcome = judge(part, k);
+    }
+    return outcome;
+  }
+  Outcome judge(const BufferPart& part, size_t k) {
+    const Scratch::Look& found = look(part.number, k);
     if (found.state == State::pending) return Outcome::waits;
     if (found.state == State::absent) return Outcome::fails;
     uint64_t offset = 0, total = found.text.size();
     if (is_body(part.buffer)) {
-      const HttpBody& body = transaction->body(window.side);
+      const Body& body = transaction->body(window.side);
       if (part.transforms.empty()) offset = body.offset, total = body.total();
-      const bool enough = body.total() >= HttpBody::kMin[window.side];
+      const bool enough = body.total() >= Body::kMin[window.side];
       if (found.state == State::part && (part.asks_for_end() || (part.asks_for_absence() && !enough)))
         return Outcome::waits;
     }
@@ -156,11 +174,11 @@ struct HttpRules::Inspection {
 
   Outcome judge(Progress::Candidate& candidate) {
     const Signature& rule = rules[candidate.rule];
-    const auto count = static_cast<uint32_t>(rule.http_parts.size());
+    const auto count = static_cast<uint32_t>(rule.parts.size());
     bool all = true;
     for (uint32_t k = 0; k < count; ++k) {
       if ((candidate.matched >> k & 1) != 0) continue;
-      const Outcome outcome = judge(rule.http_parts[k]);
+      const Outcome outcome = judge(rule.parts[k]);
       if (outcome == Outcome::fails) return outcome;
       all = all && outcome == Outcome::matches;
       candidate.matched |= outcome == Outcome::matches ? 1u << k : 0;
@@ -175,20 +193,21 @@ struct HttpRules::Inspection {
 
   void begin() {
     progress() = {};
-    progress().generation = http.serial_;
+    progress().generation = of.serial_;
     progress().offered.resize((2 * rules.size() + 63) / 64);
-    progress().scanned.resize(2 * http.buffers_.size());
+    progress().scanned.resize(2 * of.buffers_.size());
   }
 
-  void inspect(HttpTransaction& one) {
+  void inspect(Transaction& one) {
     transaction = &one;
     if (!one.begun(window.side)) return;
-    if (progress().generation != http.serial_) begin();
+    if (progress().generation != of.serial_) begin();
     if (progress().ended[window.side]) return;
-    for (Scratch::Look& look : scratch.looks) look.known = false;
+    for (auto& looks : scratch.looks)
+      for (Scratch::Look& look : looks) look.known = false;
     if (!std::exchange(progress().begun[window.side], true))
-      for (const uint32_t rule : http.always_) offer(rule);
-    for (uint32_t number = 0; number < http.buffers_.size(); ++number) scan(number);
+      for (const uint32_t rule : of.always_) offer(rule);
+    for (uint32_t number = 0; number < of.buffers_.size(); ++number) scan(number);
     one.set_scanned(window.side);
     std::erase_if(progress().candidates, [&](Progress::Candidate& candidate) {
       if (candidate.side != window.side) return false;
@@ -200,11 +219,11 @@ struct HttpRules::Inspection {
   }
 };
 
-void HttpRules::inspect(std::span<const Signature> rules, const View& view, const Window& window, Scratch& scratch,
-                        Workspace& workspace, std::vector<uint32_t>& hits) const {
+void BufferRules::inspect(std::span<const Signature> rules, const View& view, const Window& window, Scratch& scratch,
+                          Workspace& workspace, std::vector<uint32_t>& hits) const {
   scratch.looks.resize(buffers_.size());
   Inspection inspection{*this, rules, view, window, scratch, workspace, hits};
-  window.http->each([&](HttpTransaction& transaction) { inspection.inspect(transaction); });
+  for (Transaction* transaction : window.dialogue->transactions()) inspection.inspect(*transaction);
 }
 
 }  // namespace heddle::nids

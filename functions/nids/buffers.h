@@ -7,10 +7,12 @@
 #include <string_view>
 #include <vector>
 
+#include "functions/nids/application.h"
+
 namespace heddle::nids {
 
-/** What rules look into of an HTTP transaction (Suricata 7.0, HTTP Keywords). */
-enum class HttpBuffer : uint8_t {
+/** What rules look into of a transaction (Suricata 7.0, HTTP Keywords, DNS Keywords, SSL/TLS Keywords). */
+enum class Buffer : uint8_t {
   method,
   uri,      ///< path, query and fragment, decoded and normalised
   raw_uri,  ///< as it came
@@ -39,19 +41,26 @@ enum class HttpBuffer : uint8_t {
   connection,
   start,      ///< the first line and the headers
   file_data,  ///< the body of either
+  // Of DNS.
+  dns_query,   ///< a question's name, with dots between its labels
+  dns_opcode,  ///< a byte
+  // Of TLS.
+  tls_sni,           ///< the name of the server that the client asks for
+  tls_certificates,  ///< a certificate of a chain, as it came
 };
-constexpr size_t kHttpBuffers = 28;
+constexpr size_t kBuffers = 32;
 
-enum HttpSide : uint8_t { kRequest, kResponse };
-
+Application application_of(Buffer buffer);
 /** Bit kRequest, bit kResponse: which sides have it. */
-unsigned sides_of(HttpBuffer buffer);
-constexpr bool is_body(HttpBuffer buffer) {
-  return buffer == HttpBuffer::request_body || buffer == HttpBuffer::response_body || buffer == HttpBuffer::file_data;
+unsigned sides_of(Buffer buffer);
+constexpr bool is_body(Buffer buffer) {
+  return buffer == Buffer::request_body || buffer == Buffer::response_body || buffer == Buffer::file_data;
 }
+/** Whether a transaction may have several of it. What a rule looks for behind its name must all be in one. */
+constexpr bool is_list(Buffer buffer) { return buffer == Buffer::dns_query || buffer == Buffer::tls_certificates; }
 
 /** What is done to a buffer's bytes before they are looked into (Suricata 7.0, Transformations). */
-struct HttpTransform {
+struct Transform {
   enum class Kind : uint8_t {
     dotprefix,
     to_lowercase,
@@ -64,11 +73,11 @@ struct HttpTransform {
   };
   Kind kind;
   std::string key = {};  ///< of exclusive_or, over and over
-  bool operator==(const HttpTransform&) const = default;
+  bool operator==(const Transform&) const = default;
 };
 
 constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
 
-std::string transformed(std::string_view text, std::span<const HttpTransform> transforms);
+std::string transformed(std::string_view text, std::span<const Transform> transforms);
 
 }  // namespace heddle::nids
