@@ -277,9 +277,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  (SMTP), FEAT, "USER ", "PASS " or "PORT ", or the server's "220 (" (FTP), in letters of any case; SSH- of either;
  *  the mark of SMB 1, 2 or 3 behind NetBIOS's header of either; a record of SSL 3 or TLS of either, unless the server
  *  has said something before the client, or an SSL 2 hello; at the server's port 53 a message of DNS. Who is the client
- *  is as with `flow`. From then on rules look into what both sides say, and have said within the 2032 bytes before.
- *  Unlike Suricata, a connection speaks one protocol to its end (STARTTLS is not followed), and each datagram to or
- *  from port 53 is judged by itself.
+ *  is as with `flow`, which takes memory for that. From then on rules look into what both sides say, and have said
+ *  within the 2032 bytes before. Unlike Suricata, a connection speaks one protocol to its end (STARTTLS is not
+ *  followed), and each datagram to or from port 53 is judged by itself.
  *
  *  What rules look into as a whole is a request of HTTP or its response, the handshake of TLS, or a message of DNS. A
  *  buffer's name stands before its contents, pcre, isdataat, byte_test, byte_jump and byte_extract, which count from
