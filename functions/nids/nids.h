@@ -279,7 +279,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  has said something before the client, or an SSL 2 hello; at the server's port 53 a message of DNS. Who is the client
  *  is as with `flow`, which takes memory for that. From then on rules look into what both sides say, and have said
  *  within the 2032 bytes before. Unlike Suricata, a connection speaks one protocol to its end (STARTTLS is not
- *  followed), and each datagram to or from port 53 is judged by itself.
+ *  followed; what is no record of TLS ends what is looked into, and not that it is TLS), each datagram to or from port
+ *  53 is judged by itself, and app-layer-protocol is asked of both sides, where Suricata asks the side that the
+ *  protocol is known by.
  *
  *  What rules look into as a whole is a request of HTTP or its response, the handshake of TLS, or a message of DNS. A
  *  buffer's name stands before its contents, pcre, isdataat, byte_test, byte_jump and byte_extract, which count from
@@ -316,7 +318,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  there is no room, is looked into no longer but for its payload, and counted (`lost_dialogues`). A gap in a body of
  *  HTTP is passed over, elsewhere it ends this, too. Of TLS what is not encrypted is looked into, as soon as it is
  *  there (Suricata waits for the end of the handshake): of TLS 1.3 that is tls.sni. A message of DNS over TCP that is
- *  none ends what is looked into of the connection, as in Suricata; rules with dns.query see port 53 only. Unlike
+ *  none ends what is looked into of the connection, as in Suricata; rules with dns.query see port 53 only. Certificates
+ *  are read however they are cut into records; Suricata 7.0.10 loses some that come in several small ones. Unlike
  *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
  *  Put CheckTCPHeader before, which is for IPv4, or segments count that no host takes. Where segments overlap, bytes
