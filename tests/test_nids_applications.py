@@ -100,6 +100,7 @@ def beginnings():
         list_ += [bytes([kind, 3, version, 0, 12]) + b"mark........" for kind in (1, 0x15, 0x16, 0x17, 0x18)]
     list_ += [b"\x80\x2e\1\0\2mark" + bytes(40), b"\x80\x2e\1\3\1mark" + bytes(40), b"xx\1\0\2mark", b"\x16\2\1mark"]
     list_ += [counted(message(b"mark.example.com")), counted(b"mark............"), b"hello mark\r\n"]
+    list_ += [b"GET /mark HTTP/1.1\r\n\r\n"]
     list_ += [counted(message(b"mark.example.com", flags=0x8180)), b"\0\x20" + message(b"mark")]
     return list_
 

@@ -21,7 +21,7 @@ namespace heddle {
  *      struct Answer { Address address; click::EthernetAddress ethernet; bool overrides; };
  *      static constexpr const char* kName;
  *      static constexpr uint16_t kEtherType;      of packets on input 0
- *      static constexpr uint32_t kMinBytes;     that those have
+ *      static constexpr uint32_t kMinBytes;       that those have
  *      static constexpr uint32_t kQueryBytes;     of the frame that asks
  *      static constexpr bool kOnlyAsked;          answers count only for addresses that are known or asked for
  *      Address next_hop(uint32_t dst, const Packet*) const;                    `dst`: the annotation

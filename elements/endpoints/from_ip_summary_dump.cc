@@ -167,9 +167,10 @@ bool FromIPSummaryDump::read_packet(std::string_view line) {
   }
   if (says_flow_ && !has_ends_) {  // in the direction that the line says
     const bool back = (draft_.paint & 1) != 0;
+    const bool has_ports = draft_.protocol() == summary::kTcp || draft_.protocol() == summary::kUdp;
     for (uint32_t end = 0; end < 2; ++end) {
       std::copy_n(&flow_.ip[12 + 4 * end], 4, &draft_.ip[12 + 4 * (back ? 1 - end : end)]);
-      std::copy_n(&flow_.transport[2 * end], 2, &draft_.transport[2 * (back ? 1 - end : end)]);
+      if (has_ports) std::copy_n(&flow_.transport[2 * end], 2, &draft_.transport[2 * (back ? 1 - end : end)]);
     }
   }
   return true;

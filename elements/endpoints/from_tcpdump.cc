@@ -74,8 +74,6 @@ bool FromTcpdump::read_segment(std::string_view text, Segment& segment) {
   if (segment.flags.empty()) segment.flags = ".";
   uint32_t number = 0;
   segment.has_sequence = number_behind(rest, ", seq ", segment.sequence);
-  segment.end = segment.sequence;
-  if (segment.has_sequence) number_behind(rest, format(", seq %u:", segment.sequence), segment.end);
   segment.has_acknowledged = number_behind(rest, ", ack ", segment.acknowledged);
   number_behind(rest, ", length ", segment.length);
   return (!number_behind(rest, ", win ", number) || say("tcp_win", std::to_string(number))) &&
@@ -88,12 +86,13 @@ bool FromTcpdump::read_old_segment(std::string_view text, Segment& segment) {
   std::string_view rest = inside;
   for (const char flag : front_word(rest))
     if (flag != '.') segment.flags += flag == 'W' ? 'C' : flag;
-  while (rest.starts_with('[')) rest.remove_prefix(std::min(rest.size(), rest.find(']') + 2));  // a checksum
+  for (size_t end; rest.starts_with('[') && (end = rest.find(']')) != rest.npos;)  // a checksum
+    rest.remove_prefix(std::min(rest.size(), end + 2));
   std::string_view numbers = rest;
   segment.has_sequence = front_number(numbers, segment.sequence) && numbers.starts_with(':');
   if (segment.has_sequence) {
     numbers.remove_prefix(1);
-    if (!front_number(numbers, segment.end) || !number_behind(numbers, "(", segment.length))
+    if (uint32_t end = 0; !front_number(numbers, end) || !number_behind(numbers, "(", segment.length))
       return say("tcp_seq", rest);
   }
   uint32_t number = 0;
@@ -128,8 +127,10 @@ std::string FromTcpdump::option_text(std::string_view option, uint32_t offset) {
     return format("ts%u:%u", one, other);
   if (name == "sack") {
     std::string text;
-    for (size_t at = 0; (at = option.find('{', at)) != option.npos; ++at) {
-      std::string_view block = option.substr(at + 1);
+    constexpr int kBlocks = 4;  // that a header has room for
+    size_t at = 0;
+    for (int k = 0; k < kBlocks && (at = option.find('{', at)) != option.npos; ++k, ++at) {
+      std::string_view block = option.substr(at + 1, option.find('}', at) - at - 1);
       if (!front_number(block, one) || !number_behind(block, ":", other)) return std::string(whole);
       text += format("%ssack%u-%u", text.empty() ? "" : ";", one + offset, other + offset);
     }
@@ -139,7 +140,6 @@ std::string FromTcpdump::option_text(std::string_view option, uint32_t offset) {
 }
 
 bool FromTcpdump::add_segment(Segment& segment) {
-  constexpr uint32_t kFarAcknowledgement = 8000;  // relative ones begin at 1
   const uint8_t* const ip = draft().ip.data();
   const uint8_t* const ports = draft().transport.data();
   using Ends = std::array<uint32_t, 3>;
@@ -155,10 +155,11 @@ bool FromTcpdump::add_segment(Segment& segment) {
     connection.next[to] = segment.acknowledged;
   } else if (segment.has_acknowledged) {
     const uint32_t behind_first = segment.acknowledged - connection.first[to];
-    if (absolute_ < 0) absolute_ = segment.acknowledged > kFarAcknowledgement && behind_first < 1u << 31 ? 1 : 0;
+    // Read the wrong way, a connection would have come some random distance.
+    if (absolute_ < 0) absolute_ = behind_first < segment.acknowledged ? 1 : 0;
     if (absolute_ == 0) to_sequence = connection.first[from], to_acknowledged = connection.first[to];
   }
-  if (!segment.has_sequence && connection.known) segment.sequence = segment.end = connection.next[from] - to_sequence;
+  if (!segment.has_sequence && connection.known) segment.sequence = connection.next[from] - to_sequence;
   segment.sequence += to_sequence, segment.acknowledged += to_acknowledged;
   connection.next[from] =
       segment.sequence + segment.length + (start ? 1 : 0) + (segment.flags.find('F') != std::string::npos ? 1 : 0);
@@ -186,6 +187,7 @@ bool FromTcpdump::read_packet(std::string_view line) {
   if (colon == line.npos || line.find("(frag ") != line.npos) return other();
   const std::string_view target = line.substr(0, colon);
   std::string_view rest = click::trim(line.substr(colon + 1));
+  if (rest.starts_with("sctp") || rest.starts_with("DCCP")) return other();  // have ports as well
   const bool ports = std::count(source.begin(), source.end(), '.') == 4;
   const bool tcp = rest.starts_with("Flags [");
   const std::string_view first = rest.substr(0, rest.find(' '));
@@ -197,9 +199,10 @@ bool FromTcpdump::read_packet(std::string_view line) {
     const bool asks = rest.find(" echo request") != rest.npos;
     if ((!old_icmp && !rest.starts_with("ICMP ")) || (!asks && rest.find(" echo reply") == rest.npos)) return other();
     if (!say("icmp_type", asks ? "8" : "0")) return false;
-    if (number_behind(rest, ", id ", number)) say("icmp_flowid", std::to_string(number));
-    if (number_behind(rest, ", seq ", number)) say("icmp_seq", std::to_string(number));
-    if (number_behind(rest, ", length ", number)) say("payload_len", std::to_string(number));
+    constexpr const char* kFields[][2] = {
+        {", id ", "icmp_flowid"}, {", seq ", "icmp_seq"}, {", length ", "payload_len"}};
+    for (const auto& [words, field] : kFields)
+      if (number_behind(rest, words, number) && !say(field, std::to_string(number))) return false;
     if (old_icmp && !read_old_header(rest)) return false;
   }
   if (!say("timestamp", time) || !read_ends(source, target, ports)) return false;

@@ -23,9 +23,9 @@ namespace heddle {
  *  of TCP takes some hundred bytes of memory.
  *
  *  No input, one output, as FromIPSummaryDump. Lines about something else (ARP, IPv6, other ICMP messages, fragments,
- *  the further lines of -v and -x) make no packet and are counted (statistic `others`). Lines of TCP and UDP that
- *  cannot be understood are counted (`bad_lines`); the first one is reported at the end, and the program then exits
- *  with an error.
+ *  the further lines of -v and -x) make no packet and are counted (statistic `others`). Lines of TCP, UDP and ICMP's
+ *  echoes that cannot be understood are counted (`bad_lines`); the first one is reported at the end, and the program
+ *  then exits with an error.
  *
  *  Handlers: those of FromIPSummaryDump.
  *
@@ -51,7 +51,7 @@ class FromTcpdump : public FromIPSummaryDump {
   /** What a line says of a TCP segment. */
   struct Segment {
     std::string flags, options;
-    uint32_t sequence = 0, end = 0, acknowledged = 0, length = 0;
+    uint32_t sequence = 0, acknowledged = 0, length = 0;
     bool has_sequence = false, has_acknowledged = false;
   };
   bool other();

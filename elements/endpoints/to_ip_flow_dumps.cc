@@ -1,7 +1,6 @@
 #include "elements/endpoints/to_ip_flow_dumps.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -31,22 +30,6 @@ std::string number_text(uint64_t value, char form = 'n') {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 const summary::Field& field_named(const char* name) { return *summary::find_field(name); }
-
-/** Writes all of `text`; 0 or what went wrong (errno). */
-int write_all(int file, const std::string& text) {
-  for (size_t done = 0; done < text.size();) {
-    const ssize_t bytes = ::write(file, text.data() + done, text.size() - done);
-    if (bytes >= 0) {
-      done += static_cast<size_t>(bytes);
-    } else if (errno == EAGAIN) {
-      pollfd waiting{file, POLLOUT, 0};
-      poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      return errno;
-    }
-  }
-  return 0;
-}
 
 }  // namespace
 
@@ -252,7 +235,9 @@ std::string ToIPFlowDumps::header(uint32_t aggregate, const Flow& flow) const {
 void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
   try {
     const auto last = wrote_last_.find(flow.file);
-    const bool is_new = last == wrote_last_.end(), goes_on = !is_new && last->second == aggregate && flow.headed;
+    // Also one that has been moved away since.
+    const bool is_new = last == wrote_last_.end() || (flow.file != "-" && ::access(flow.file.c_str(), F_OK) != 0);
+    const bool goes_on = !is_new && last->second == aggregate && flow.headed;
     std::error_code ignored;  // if the folder is not there, the file cannot be made
     const auto folder = std::filesystem::path(flow.file).parent_path();
     if (is_new && !folder.empty()) std::filesystem::create_directories(folder, ignored);
@@ -260,7 +245,8 @@ void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
     std::unique_ptr<capture::Output> output;
     if (is_new || flow.file == "-") output = std::make_unique<capture::Output>(flow.file, "'" + name + "'");
     const int file = output ? output->descriptor() : open(flow.file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    int error = file < 0 ? errno : write_all(file, (goes_on ? std::string() : header(aggregate, flow)) + flow.text);
+    int error =
+        file < 0 ? errno : capture::write_all(file, (goes_on ? std::string() : header(aggregate, flow)) + flow.text);
     if (const int closed = output ? output->close() : file < 0 || close(file) == 0 ? 0 : errno; error == 0)
       error = closed;
     if (error != 0) throw Error("cannot write '" + flow.file + "': " + std::strerror(error));
@@ -270,8 +256,9 @@ void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
   } catch (const Error& error) {
     lost_.fetch_add(flow.in_text, std::memory_order_relaxed);
     if (failure_.empty()) failure_ = error.what();
+    flow.headed = false;  // the next piece may stand behind a part of this one
   }
-  flow.text.clear();
+  flow.text = {};
   flow.in_text = 0;
 }
 
@@ -304,21 +291,25 @@ void ToIPFlowDumps::run_cpu(Batch& batch) {
       add(*flow, view);
       if (flow->text.size() > kPieceBytes && flow->packets >= min_count_) write(aggregate[i], *flow);
     }
-    if (ended_.any())
-      ended_.take([this](uint32_t number) {
-        if (const auto found = flows_.find(number); found != flows_.end()) {
-          end(number, found->second);
-          flows_.erase(found);
-        }
-        return true;
-      });
+    std::vector<uint32_t> gone;  // written when they have been taken: who tells of further ones waits meanwhile
+    if (ended_.any()) ended_.take([&](uint32_t number) { return gone.push_back(number), true; });
+    for (const uint32_t number : gone)
+      if (const auto found = flows_.find(number); found != flows_.end()) {
+        end(number, found->second);
+        flows_.erase(found);
+      }
   }
   if (outputs == 0) batch.free_packets();
 }
 
 void ToIPFlowDumps::take_state(Element& old_element) {
   auto& old = static_cast<ToIPFlowDumps&>(old_element);
-  if (!(predecessor == &old ? this : &old)->same_arguments) return;
+  if (!(predecessor == &old ? this : &old)->same_arguments) {
+    if (predecessor != &old) return;  // a change that has failed
+    for (auto& [aggregate, flow] : old.flows_) old.end(aggregate, flow);
+    wrote_last_ = old.wrote_last_;  // files of the same names are not begun again
+    return;
+  }
   flows_.swap(old.flows_), wrote_last_.swap(old.wrote_last_), failure_.swap(old.failure_);
   for (auto number : {&ToIPFlowDumps::count_, &ToIPFlowDumps::written_, &ToIPFlowDumps::no_flow_, &ToIPFlowDumps::full_,
                       &ToIPFlowDumps::lost_})

@@ -22,12 +22,13 @@ namespace heddle {
  *  the aggregate, the highest first, %.4n and %.5n (also x, X) the halves of the aggregate. A number before the point
  *  is a width, to be filled up with zeros if it begins with 0, else with underscores: %06n. Folders that are not there
  *  are made. Files that are there are overwritten; flows that have one name lie in its file one after another, in
- *  pieces that each begin with a header. "-": standard output.
+ *  pieces that each begin with a header. Two such elements must not write files of one name. "-": standard output.
  *
  *  NOTIFIER: the name of the AggregateIPFlows; flows that have ended are then written and forgotten. CAPACITY: flows
  *  that it knows at a time, default 65,536; packets of further ones are not written (statistic `full`). Lines are
- *  written some kilobytes at a time, and when the flow has ended, when `clear` is written, and at the end. MINCOUNT: no
- *  file for flows of fewer packets, up to 100,000, whose lines are kept so long; default 0.
+ *  written some kilobytes at a time (a flow takes up to 4 KB, a file some hundred bytes to the end), and when the flow
+ *  has ended, when `clear` is written, and at the end. MINCOUNT: no file for flows of fewer packets, up to 100,000,
+ *  whose lines are kept so long; default 0.
  *
  *  The lines before a flow's packets are "!IPSummaryDump 1.3", "!flowid ADDRESS PORT ADDRESS PORT T" (or U; source and
  *  destination), "!aggregate N", "!data" with the fields, and, for what numbers and times are relative to, "!firstseq >
@@ -36,14 +37,15 @@ namespace heddle {
  *  (maximum segment size, window scale, SACK) or ALL_TCP_OPT (all but those that fill up) is. Time stamps are relative
  *  to a microsecond before the first packet, unless ABSOLUTE_TIME is true; sequence numbers of either direction to the
  *  first one seen, unless ABSOLUTE_SEQ is true. ICMP errors that AggregateIPFlows counts to the flow are comments,
- *  "#TIMESTAMP > ICMP_error". Click's BINARY and GZIP are not there.
+ *  "#TIMESTAMP > ICMP_error", with the absolute time. Click's BINARY and GZIP are not there.
  *
  *  One input; one output or none: packets go on if something is behind. Packets that belong to no flow (aggregate 0, or
  *  a flow's first packet that has no ports) are not written (statistic `no_flow`). When writing fails (full disk),
  *  packets go on; the program reports it and exits with an error; the packets are counted (`lost`). A capture that is
  *  being read is not overwritten.
  *
- *  Hot reconfiguration: with the same arguments, flows go on.
+ *  Hot reconfiguration: with the same arguments, flows go on. With others, what there is of them is written, and what
+ *  comes goes behind it.
  *
  *  Handlers: `clear` (w): writes what there is, and forgets all flows. Statistics: `flows` (so far), `written`,
  *  `no_flow`, `full`, `lost`.

@@ -95,18 +95,9 @@ void ToIPSummaryDump::add_line(const summary::View& view) {
 }
 
 void ToIPSummaryDump::flush() {
-  size_t done = 0;
-  while (done < text_.size() && !failed_) {
-    const ssize_t written = ::write(output_->descriptor(), text_.data() + done, text_.size() - done);
-    if (written >= 0) {
-      done += static_cast<size_t>(written);
-    } else if (errno == EAGAIN) {
-      pollfd waiting{output_->descriptor(), POLLOUT, 0};
-      poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      failure_ = errno;
-      failed_ = true;
-    }
+  if (!failed_) {
+    failure_ = capture::write_all(output_->descriptor(), text_);
+    failed_ = failure_ != 0;
   }
   if (failed_) {  // some lines may have been written
     lost_ += in_text_;

@@ -342,12 +342,11 @@ void AggregateIPFlows::run_cpu(Batch& batch) {
 void AggregateIPFlows::handlers(Handlers& list) {
   list.write("clear",
              [this](const std::string&) {
-               if (tells_ends() && entries_ != nullptr) {
-                 while (busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
-                 reap(0, true);
-                 busy_.clear(std::memory_order_release);
-               }
-               generation_.fetch_add(1, std::memory_order_relaxed);
+               const bool tells = tells_ends() && entries_ != nullptr;
+               while (tells && busy_.test_and_set(std::memory_order_acquire)) __builtin_ia32_pause();
+               if (tells) reap(0, true);
+               generation_.fetch_add(1, std::memory_order_relaxed);  // before flows begin that would be of the old one
+               if (tells) busy_.clear(std::memory_order_release);
              })
       .read("count", [this] { return std::to_string(numbers_); });
 }

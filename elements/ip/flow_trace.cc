@@ -1,10 +1,8 @@
 #include "elements/ip/flow_trace.h"
 
 #include <arpa/inet.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "click/values.h"
@@ -58,14 +56,7 @@ void FlowTrace::add(uint32_t number, const Flow& flow) {
 }
 
 void FlowTrace::write() {
-  size_t done = 0;
-  while (done < text_.size() && failure_ == 0) {
-    const ssize_t bytes = ::write(output_.descriptor(), text_.data() + done, text_.size() - done);
-    if (bytes >= 0)
-      done += static_cast<size_t>(bytes);
-    else if (errno != EINTR)
-      failure_ = errno;
-  }
+  if (failure_ == 0) failure_ = capture::write_all(output_.descriptor(), text_);
   text_.clear();
 }
 

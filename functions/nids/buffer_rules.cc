@@ -95,7 +95,8 @@ struct BufferRules::Inspection {
     if (!buffer.transforms.empty() && !look.text.empty()) {
       look.changed = transformed(look.text, buffer.transforms);
       look.text = look.changed;
-      if (look.text.empty() && look.state == State::whole) look.state = State::absent;
+      // Of a list, further ones may stand behind one of which nothing is left.
+      if (look.text.empty() && look.state == State::whole && !is_list(buffer.buffer)) look.state = State::absent;
     }
     return look;
   }
@@ -176,6 +177,7 @@ struct BufferRules::Inspection {
     const Signature& rule = rules[candidate.rule];
     const auto count = static_cast<uint32_t>(rule.parts.size());
     bool all = true;
+    allow_searches(workspace, 0);
     for (uint32_t k = 0; k < count; ++k) {
       if ((candidate.matched >> k & 1) != 0) continue;
       const Outcome outcome = judge(rule.parts[k]);
@@ -203,8 +205,11 @@ struct BufferRules::Inspection {
     if (!one.begun(window.side)) return;
     if (progress().generation != of.serial_) begin();
     if (progress().ended[window.side]) return;
-    for (auto& looks : scratch.looks)
+    constexpr size_t kKeptLooks = 16;  // a long list is not paid for by what comes behind it
+    for (auto& looks : scratch.looks) {
+      if (looks.size() > kKeptLooks) looks.resize(kKeptLooks);
       for (Scratch::Look& look : looks) look.known = false;
+    }
     if (!std::exchange(progress().begun[window.side], true))
       for (const uint32_t rule : of.always_) offer(rule);
     for (uint32_t number = 0; number < of.buffers_.size(); ++number) scan(number);

@@ -125,7 +125,8 @@ void NIDSConfirm::run_cpu(Batch& batch) {
       if (rules.asks_applications && followed.name != 0) {
         const bool closed = streams_[static_cast<size_t>(batch.thread)]->closed(followed.name);
         const Side side = (view.flow & kToClient) != 0 ? kResponse : kRequest;
-        use.emplace(conversations_->take(key_of(view), side, followed.window, closed));
+        const bool established = (view.flow & kEstablished) != 0;
+        use.emplace(conversations_->take(key_of(view), side, followed.window, closed, established));
         use->show(followed.window);
         lost_[batch.thread].add(use->gave_up() ? 1 : 0, 0);
       } else if (rules.asks_applications && view.protocol == Protocol::udp) {

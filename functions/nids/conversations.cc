@@ -1,8 +1,10 @@
 #include "functions/nids/conversations.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 
+#include "functions/cuckoo/bucket_rule.h"
 #include "functions/nids/dns.h"
 #include "functions/nids/http.h"
 #include "functions/nids/tls.h"
@@ -16,7 +18,12 @@ flow::Key reversed(flow::Key key) {
   return key;
 }
 
-/** Null: rules look into none of it. */
+/** Whether rules look into what is said. */
+bool has_dialogue(Application application) {
+  return application == Application::http || application == Application::tls || application == Application::dns;
+}
+
+/** Null: there is none. */
 std::unique_ptr<Dialogue> dialogue_in(Application application) {
   switch (application) {
     case Application::http:
@@ -34,11 +41,11 @@ std::unique_ptr<Dialogue> dialogue_in(Application application) {
 
 /** The same for both directions. */
 size_t Conversations::Hash::operator()(const flow::Key& key) const {
-  const auto mixed = [](uint64_t address, uint64_t port) {
-    uint64_t value = (address << 16 | port) * 0x9e3779b97f4a7c15;
-    value ^= value >> 32;
-    return value * 0xd6e8feb86659fd93;
-  };
+  static const uint64_t seed = [] {  // nobody else can tell which connections have one bucket
+    std::random_device random;
+    return uint64_t{random()} << 32 | random();
+  }();
+  const auto mixed = [](uint64_t address, uint64_t port) { return cuckoo::mixed((address << 16 | port) ^ seed); };
   const uint64_t sum = mixed(key.source, key.source_port) + mixed(key.destination, key.destination_port);
   return static_cast<size_t>(sum ^ sum >> 29);
 }
@@ -55,6 +62,7 @@ bool Conversations::recognise(Conversation& conversation, Side side, uint16_t se
   conversation.failed = application == Application::tls && conversation.first == kResponse;
   if (conversation.failed) return true;
   conversation.application = application;
+  if (!has_dialogue(application)) return true;
   if (bytes() + HttpConnection::kMinBytes > most_bytes_) return false;
   const size_t before = conversation.memory();
   conversation.dialogue = dialogue_in(application);
@@ -62,7 +70,8 @@ bool Conversations::recognise(Conversation& conversation, Side side, uint16_t se
   return true;
 }
 
-Conversations::Use Conversations::take(const flow::Key& key, Side side, const Window& window, bool closed) {
+Conversations::Use Conversations::take(const flow::Key& key, Side side, const Window& window, bool closed,
+                                       bool established) {
   Use use;
   Shard& shard = shard_of(key);
   std::unique_lock lock(shard.busy);
@@ -80,7 +89,7 @@ Conversations::Use Conversations::take(const flow::Key& key, Side side, const Wi
     found = shard.conversations.end();
   }
   // Where it has not been seen who the client is, HTTP says so.
-  const bool is_client = has_beginning && HttpConnection::begins(text).value_or(false);
+  const bool is_client = has_beginning && !established && HttpConnection::begins(text).value_or(false);
   if (is_client && found != shard.conversations.end() && side == kResponse &&
       found->second.application == Application::none) {
     erase(shard, found);
@@ -88,8 +97,8 @@ Conversations::Use Conversations::take(const flow::Key& key, Side side, const Wi
   }
   if (found == shard.conversations.end()) {
     if (!has_beginning) return use;
-    if (bytes() + sizeof(Conversation) > most_bytes_) {
-      use.gave_up_ = true;
+    if (bytes() + Conversation::kBytes > most_bytes_) {
+      use.gave_up_ = window.fresh == 0;  // counted once
       return use;
     }
     if (is_client) side = kRequest;

@@ -41,14 +41,14 @@ class Conversations {
     Conversation* conversation_ = nullptr;
     Dialogue* dialogue_ = nullptr;  // that has news
     Side side_{};
-    uint32_t fresh_ = 0;
-    size_t before_ = 0;  // bytes that the dialogue took
+    uint32_t fresh_ = 0;  // as Window::fresh_to_it
+    size_t before_ = 0;   // bytes that the dialogue took
     bool gave_up_ = false;
   };
 
   /** Takes what has come of the direction that `key` names, that of the client or the server (`side`), if something
-   *  has. `closed`: nothing comes behind it. */
-  Use take(const flow::Key& key, Side side, const Window& window, bool closed);
+   *  has. `closed`: nothing comes behind it. `established`: its handshake has been seen, so that `side` is certain. */
+  Use take(const flow::Key& key, Side side, const Window& window, bool closed, bool established);
   /** A direction has ended, and its connection with it. */
   void end(const flow::Key& key);
 
@@ -63,11 +63,12 @@ class Conversations {
     Application application = Application::none;
     Side first{};                        // who has said something first
     bool spoke[2] = {};                  // [Side]
-    bool failed = false;                 // it will not be known
+    bool failed = false;                 // it will not be known: TLS where the server has said something first
     uint64_t judged[2] = {};             // bytes of each side that rules for the application have seen
     std::unique_ptr<Dialogue> dialogue;  // null: there is none, or it is over
 
-    size_t memory() const { return sizeof *this + (dialogue ? dialogue->memory() : 0); }
+    static constexpr size_t kBytes = 96;  // with its key and its place in the table
+    size_t memory() const { return kBytes + (dialogue ? dialogue->memory() : 0); }
   };
   struct Shard {
     std::mutex busy;

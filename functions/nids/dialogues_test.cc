@@ -107,6 +107,20 @@ TEST(NidsDns, LoopsAndLongNamesEnd) {
   EXPECT_LE(bytes, size_t{64} << 10);
 }
 
+TEST(NidsDns, AMessageHasSoManyNames) {
+  std::string many;
+  for (int k = 0; k < 300; ++k) many += "\2" + std::to_string(10 + k % 90) + std::string(1, '\0') + kIn;
+  EXPECT_EQ(names_in(dns_message(many, 300)).size(), 256u);
+  // Each name is 250 pointers; then none is followed any more, and none is taken for whole that is not.
+  std::string chain = std::string(1, '\0') + kIn;
+  for (size_t k = 0; k < 250; ++k) chain += big_endian(0xc000 | (k == 0 ? 12 : 17 + 6 * (k - 1)), 2) + kIn;
+  std::string names = chain;
+  for (size_t k = 0; k < 100; ++k) names += "\1a" + big_endian(0xc000 | (17 + 6 * 249), 2) + kIn;
+  const Strings found = names_in(dns_message(names, 351));
+  EXPECT_LT(found.size(), 100u);
+  for (const std::string& name : found) EXPECT_EQ(name, "a");
+}
+
 TEST(NidsDns, MessagesOverTcpInPieces) {
   const std::string text = counted(dns_message(kName + kIn, 1), 2) + std::string(2, '\0') +
                            counted(dns_message("\1b\0" + kIn, 1), 2) +
@@ -177,6 +191,15 @@ TEST(NidsTls, LengthsThatReachTooFarReachNothing) {
   TlsConnection endless;
   feed(endless, kResponse, record(22, big_endian(11, 1) + big_endian(0xffffff, 3)), 1000);
   EXPECT_TRUE(endless.gave_up());
+}
+
+TEST(NidsTls, AChainHasSoManyCertificates) {
+  Strings chain;
+  for (int k = 0; k < 100; ++k) chain.push_back(std::to_string(k));
+  TlsConnection connection;
+  feed(connection, kResponse, record(22, certificates(chain)), 1000);
+  chain.resize(64);
+  EXPECT_EQ(list_of(connection, Buffer::tls_certificates, kResponse), chain);
 }
 
 TEST(NidsDialogues, AnyBytesAreTaken) {
@@ -253,13 +276,28 @@ TEST(NidsApplications, AreKnownByWhatASideBeginsWith) {
   EXPECT_EQ(known(kRequest, ""), Application::none);
 }
 
+TEST(NidsApplications, AServerThatAsksIsNoClient) {
+  const std::string ask = "GET / HTTP/1.0\r\n\r\n";
+  const flow::Key there{1, 2, 1000, 80, 6}, back{2, 1, 80, 1000, 6};
+  for (const bool established : {false, true}) {
+    Conversations table(1 << 20);
+    const auto side_of = [&](const flow::Key& key, Side side) {
+      Window window = window_of(ask, 0);
+      table.take(key, side, window, false, established).show(window);
+      return window.side;
+    };
+    side_of(back, kResponse);
+    EXPECT_EQ(side_of(there, kRequest), established ? kRequest : kResponse) << "who has begun is not known: HTTP says";
+  }
+}
+
 TEST(NidsApplications, WhatWasSaidBeforeCountsOnceItIsKnown) {
   Conversations table(1 << 20);
   const flow::Key there{1, 2, 1000, 25, 6}, back{2, 1, 25, 1000, 6};
   const auto shown = [&](const flow::Key& key, Side side, const std::string& text, uint64_t offset, uint32_t fresh) {
     Window window = window_of(text, offset);
     window.fresh = fresh;
-    table.take(key, side, window, false).show(window);
+    table.take(key, side, window, false, false).show(window);
     return std::pair(window.application, window.fresh_to_it);
   };
   EXPECT_EQ(shown(back, kResponse, "220 hello\r\n", 0, 0).first, Application::none);

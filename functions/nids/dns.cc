@@ -1,5 +1,6 @@
 #include "functions/nids/dns.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace heddle::nids {
@@ -8,7 +9,8 @@ namespace {
 // RFC 1035, 4.1.1: id, flags, and how many questions, answers, authorities and additional records there are.
 constexpr size_t kDnsHeaderBytes = 12, kFlags = 2, kCounts = 4, kMinRecordBytes = 2;
 constexpr size_t kMaxLabels = 255, kMaxNameBytes = 1025;  // Suricata's
-constexpr size_t kMaxNamesBytes = 64 << 10;               // of a message; further ones are not looked into
+// Of a message; further names are not looked into, and ends of further ones not looked for.
+constexpr size_t kMaxNames = 256, kMinNamesBytes = 4 << 10, kMaxNamesBytes = 64 << 10, kMaxSteps = 4096;
 
 size_t big_endian16(std::string_view text, size_t at) {
   return static_cast<size_t>(static_cast<uint8_t>(text[at])) << 8 | static_cast<uint8_t>(text[at + 1]);
@@ -16,13 +18,19 @@ size_t big_endian16(std::string_view text, size_t at) {
 
 enum class Parsed : uint8_t { whole, cut, wrong };
 
-/** Reads the name at `at` (RFC 1035, 4.1.4), which is then behind it. */
-Parsed read_name(std::string_view message, size_t& at, std::string& name) {
+/** Reads the name at `at` (RFC 1035, 4.1.4), which is then behind it. `left`: labels and pointers behind pointers that
+ *  may still be read, of all names of the message. */
+Parsed read_name(std::string_view message, size_t& at, std::string& name, size_t& left) {
   size_t from = at;
   bool jumped = false, full = false;
   name.clear();
   for (size_t labels = 0; from < message.size(); ++labels) {
     const size_t length = static_cast<uint8_t>(message[from]);
+    if (jumped && left == 0) {  // nobody looks into what is not whole
+      name.clear();
+      return Parsed::whole;
+    }
+    left -= jumped ? 1 : 0;
     if (labels > kMaxLabels || (jumped && full)) {
       if (!jumped) return Parsed::wrong;
       return Parsed::whole;
@@ -55,9 +63,9 @@ Parsed read_name(std::string_view message, size_t& at, std::string& name) {
 template <class Visit>
 Parsed read_questions(std::string_view message, const Visit& visit) {
   std::string name;
-  size_t at = kDnsHeaderBytes;
+  size_t at = kDnsHeaderBytes, steps = kMaxSteps;
   for (size_t left = big_endian16(message, kCounts); left > 0; --left) {
-    if (const Parsed parsed = read_name(message, at, name); parsed != Parsed::whole) return parsed;
+    if (const Parsed parsed = read_name(message, at, name, steps); parsed != Parsed::whole) return parsed;
     if (at + 4 > message.size()) return Parsed::cut;
     at += 4;  // type and class
     visit(name);
@@ -65,13 +73,18 @@ Parsed read_questions(std::string_view message, const Visit& visit) {
   return Parsed::whole;
 }
 
-}  // namespace
-
-bool is_dns(std::string_view message, size_t bytes) {
+/** Whether a message of `bytes` bytes has a whole header and room for as many records as that says. */
+bool has_header(std::string_view message, size_t bytes) {
   if (message.size() < kDnsHeaderBytes) return false;
   size_t records = 0;
   for (size_t k = 0; k < 4; ++k) records += big_endian16(message, kCounts + 2 * k);
-  if (kDnsHeaderBytes + kMinRecordBytes * records > bytes) return false;
+  return kDnsHeaderBytes + kMinRecordBytes * records <= bytes;
+}
+
+}  // namespace
+
+bool is_dns(std::string_view message, size_t bytes) {
+  if (!has_header(message, bytes)) return false;
   return message.size() < bytes || read_questions(message, [](const std::string&) {}) != Parsed::wrong;
 }
 
@@ -82,13 +95,13 @@ bool begins_dns(std::string_view text) {
 }
 
 bool DnsMessage::read(std::string_view message) {
-  if (!is_dns(message, message.size())) return false;
+  if (!has_header(message, message.size())) return false;
   const auto flags = static_cast<uint8_t>(message[kFlags]);
   side_ = (flags & 0x80) == 0 ? kRequest : kResponse;
   opcode_ = static_cast<char>(flags >> 3 & 15);
-  size_t left = kMaxNamesBytes;
+  size_t left = std::clamp(4 * message.size(), kMinNamesBytes, kMaxNamesBytes);
   return read_questions(message, [&](const std::string& name) {
-           if (name.empty() || name.size() > left) return;
+           if (name.empty() || name.size() > left || names_.size() == kMaxNames) return;
            left -= name.size();
            names_.push_back(name);
          }) == Parsed::whole;
@@ -133,7 +146,7 @@ void DnsConnection::feed(Side side, std::string_view bytes) {
   while (rest.size() >= 2 && rest.size() >= 2 + big_endian16(rest, 0) && !over_) {
     const std::string_view message = rest.substr(2, big_endian16(rest, 0));
     rest.remove_prefix(2 + message.size());
-    if (!message.empty() && !take_message(message)) give_up();
+    if (!message.empty() && (messages_.size() == kMaxMessages || !take_message(message))) give_up();
   }
   waiting.erase(0, waiting.size() - rest.size());
 }

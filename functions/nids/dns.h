@@ -12,7 +12,7 @@ namespace heddle::nids {
 constexpr uint16_t kDnsPort = 53;
 
 /** Whether a message of DNS (RFC 1035, 4.1) begins so: it has a whole header, room for as many records as that says,
- *  and names that are none make no questions. `bytes`: that all of it has. */
+ *  and no question's name is malformed, as far as the message is there. `bytes`: that all of it has. */
 bool is_dns(std::string_view message, size_t bytes);
 /** The same of TCP, where two bytes before a message say how many it has (RFC 1035, 4.2.2). */
 bool begins_dns(std::string_view text);
@@ -20,7 +20,7 @@ bool begins_dns(std::string_view text);
 /** A message. */
 class DnsMessage : public Transaction {
  public:
-  /** With the questions' names; false: they are none, or not all of them are there. */
+  /** With the questions' names; false: it is no message of DNS, or its questions are cut off. */
   bool read(std::string_view message);
 
   State look(Buffer buffer, Side side, size_t k, std::string_view& text, std::string& scratch) const override;
@@ -38,6 +38,8 @@ class DnsMessage : public Transaction {
 /** Messages over TCP, or a datagram. A message that is none ends the dialogue, as in Suricata. */
 class DnsConnection : public Dialogue {
  public:
+  static constexpr size_t kMaxMessages = 1024;  ///< that one window may bring
+
   /** If the packet is a datagram of DNS, takes it, and says so in the window. */
   void show(const View& view, Window& window);
 

@@ -236,7 +236,7 @@ TEST(NidsHttp, BothDirectionsFindAConnection) {
   const flow::Key there{1, 2, 1000, 80, 6}, back{2, 1, 80, 1000, 6};
   const auto spoken = [&](const flow::Key& key, Side side, const std::string& text) {
     Window window = feeder.window(side, text);
-    const Conversations::Use use = table.take(key, side, window, false);
+    const Conversations::Use use = table.take(key, side, window, false, false);
     use.show(window);
     return window.dialogue != nullptr && window.side == side;
   };
@@ -263,7 +263,7 @@ TEST(NidsHttp, ConnectionsBeyondTheMemoryAreGivenUp) {
   for (uint32_t k = 0; k < 100; ++k) {
     Feeder feeder;
     Window window = feeder.window(kRequest, kRequest1);
-    const Conversations::Use use = table.take({k, 2, 1000, 80, 6}, kRequest, window, false);
+    const Conversations::Use use = table.take({k, 2, 1000, 80, 6}, kRequest, window, false, false);
     use.show(window);
     followed += window.dialogue != nullptr, lost += use.gave_up();
   }

@@ -84,7 +84,7 @@ void follow(const Content& content, Workspace& workspace, std::vector<uint32_t>&
   ends.swap(others);
 }
 
-constexpr uint32_t kMaxSearches = 1000;  // for a rule and a packet
+constexpr uint32_t kMaxSearches = 1000;  // for a rule and a packet, or a transaction
 
 /** What is searched. */
 struct Text {
@@ -370,7 +370,6 @@ bool leads_on(std::span<const Content> contents, size_t first, size_t variables,
 bool has_contents(std::span<const Content> contents, const Text& text, Workspace& workspace) {
   Ways& ways = workspace.ways[0];
   ways.ends.assign(1, 0), ways.fresh_ends.clear();
-  workspace.searches = kMaxSearches + text.fresh;
   return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 
@@ -491,15 +490,19 @@ uint64_t View::name_of(Wide first, Wide second) const {
   return flow::ip6_name(words);
 }
 
+void allow_searches(Workspace& workspace, uint32_t more) { workspace.searches = kMaxSearches + more; }
+
 bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (rule.protocol != Protocol::ip && rule.protocol != view.protocol) return false;
   if (rule.streams == Signature::Streams::only) return false;
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
   if (view.payload.empty() && !rule.contents.empty()) return false;  // nothing is looked into, as in Suricata
+  allow_searches(workspace, 0);
   return is_for(rule, view) && has_contents(rule.contents, {view.payload, 0, 0}, workspace);
 }
 
 bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace) {
+  allow_searches(workspace, window.fresh);
   return is_for(rule, view) && has_contents(rule.contents, {window.bytes, window.offset, window.fresh}, workspace);
 }
 

@@ -79,6 +79,8 @@ bool matches(const Signature& rule, const View& view, const Window& window, Work
 bool is_for(const Signature& rule, const View& view);
 /** Of that, only what it says of addresses and ports. */
 bool goes_between(const Signature& rule, const View& view);
+/** Allows 1000 searches, and `more`, to the calls of stand_in() for a rule and a packet, or a transaction. */
+void allow_searches(Workspace& workspace, uint32_t more);
 /** Whether `contents` stand in `bytes`, the first of which is `offset` behind that from which they count. */
 bool stand_in(std::span<const Content> contents, std::span<const uint8_t> bytes, uint64_t offset, Workspace& workspace);
 

@@ -243,9 +243,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with
  *  R it is searched behind the match before it, and relative contents behind it stand behind one of its matches. From
  *  each place of the payload it may go 3500 steps, Suricata's limit, and 1000 searches are made for a rule and a
- *  packet, one more for each byte before what is new of a connection: no payload stops the program. What is beyond is
- *  taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but pcre makes all packets of
- *  its protocol candidates.
+ *  packet, or a transaction, one more for each byte before what is new of a connection: no payload stops the program.
+ *  What is beyond is taken for no match, also of a negated one, and counted (`gave_up`). A rule of nothing but pcre
+ *  makes all packets of its protocol candidates.
  *
  *  isdataat, byte_test, byte_jump and byte_extract are in order among the contents (Suricata 7.0, 8.7.10 to 8.7.16),
  *  and `relative` ones look behind any match of the one before, as a relative content does, which also counts from
@@ -292,8 +292,11 @@ class NIDS : public Element, public KeepsGpuState {
  *      http.stat_code http.stat_msg http.response_line http.server http.location http.response_body   of responses
  *      http.header http.header.raw http.header_names http.cookie http.content_type http.content_len http.connection
  *      http.protocol http.start file.data                                                     of either
- *      dns.query (or dns_query): the name of each question in a query of DNS, with dots, at most 1025 bytes
- *      tls.sni (or tls_sni): the name in a ClientHello; tls.certs: each certificate of a chain, as it came (DER)
+ *      dns.query (or dns_query): the name of each question in a query of DNS, with dots, at most 1025 bytes; of a
+ *                                                                                                     message
+ *        256 names, four times its bytes of names (4 to 64 KB), and 4096 labels and pointers behind pointers
+ *      tls.sni (or tls_sni): the name in a ClientHello; tls.certs: each certificate of a chain, up to 64, as it came
+ *                                                                                                     (DER)
  *
  *  Of those that there may be several of, one must have all that stands behind the name; named again it may be another.
  *  dns.opcode:N (or !N) is the opcode of a message, query or response. Buffers of HTTP may be named behind a content in

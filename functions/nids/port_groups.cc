@@ -40,6 +40,8 @@ std::vector<Way> ways_of(std::span<const Signature> rules, std::span<const uint3
   for (size_t r = 0; r < rules.size(); ++r) {
     const Signature& rule = rules[r];
     if (rule.protocol != protocol && rule.protocol != Protocol::ip) continue;
+    // What applications say comes by TCP or UDP.
+    if (rule.application != Application::none && protocol != Protocol::tcp && protocol != Protocol::udp) continue;
     ways.push_back({&rule.source_ports, &rule.destination_ports, pattern_of[r]});
     if (rule.both_ways) ways.push_back({&rule.destination_ports, &rule.source_ports, pattern_of[r]});
   }

@@ -41,6 +41,7 @@ std::string_view Signature::fast_pattern() const {
 bool Signature::has_flow_bits() const { return std::ranges::count(bits, BitOption::Of::flow, &BitOption::of) > 0; }
 
 bool Signature::asks_all(Protocol of) const {
+  if (application != Application::none && of != Protocol::tcp && of != Protocol::udp) return false;
   if (!asks_flow() || (protocol != Protocol::ip && protocol != of)) return false;
   return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
 }

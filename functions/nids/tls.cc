@@ -8,7 +8,8 @@ constexpr size_t kRecordHeaderBytes = 5, kMessageHeaderBytes = 4;
 constexpr size_t kMaxRecordBytes = (16 << 10) + 2048;  // RFC 5246, 6.2.3
 constexpr uint8_t kChangeCipherSpec = 20, kAlert = 21, kHandshake = 22;
 constexpr uint8_t kClientHello = 1, kCertificate = 11;
-constexpr size_t kServerName = 0;  // RFC 6066, 3
+constexpr size_t kServerName = 0;        // RFC 6066, 3
+constexpr size_t kMaxCertificates = 64;  // of a side; further ones are not looked into
 
 /** Takes numbers and pieces off the front of a text; what is not there whole is nothing, and ends it. */
 class Taker {
@@ -58,7 +59,8 @@ void TlsHandshake::read_message(Side side, uint8_t type, std::string_view body) 
   if (type != kCertificate || mine.has_certificates) return;
   mine.has_certificates = true;
   for (Taker chain(Taker(body).counted(3)); !chain.empty();)
-    if (const std::string_view one = chain.counted(3); !one.empty()) mine.certificates.emplace_back(one);
+    if (const std::string_view one = chain.counted(3); !one.empty() && mine.certificates.size() < kMaxCertificates)
+      mine.certificates.emplace_back(one);
 }
 
 Transaction::State TlsHandshake::look(Buffer buffer, Side side, size_t k, std::string_view& text, std::string&) const {
@@ -86,7 +88,7 @@ size_t TlsHandshake::memory() const {
 
 void TlsConnection::end(Side side) {
   handshake_.sides_[side].ended = true;
-  handshake_.sides_[side].messages = records_[side] = {};
+  for (std::string* text : {&handshake_.sides_[side].messages, &records_[side]}) text->clear(), text->shrink_to_fit();
   over_ = over_ || handshake_.sides_[1 - side].ended;
 }
 
@@ -115,6 +117,7 @@ void TlsConnection::feed(Side side, std::string_view bytes) {
     const auto type = static_cast<uint8_t>(rest.number(1)), version = static_cast<uint8_t>(rest.number(1));
     rest.number(1);
     const size_t length = rest.number(2);
+    if ((type & 0x80) != 0) return end(side);  // of SSL 2, whose messages are no records
     if (version != 3 || length > kMaxRecordBytes) return give_up();
     if (type != kAlert && type != kHandshake) {  // what comes now is encrypted
       if (type < kChangeCipherSpec) return give_up();

@@ -1,6 +1,7 @@
 #include "io/capture/output_file.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -73,6 +74,21 @@ int Output::close() {
   const int result = closes && ::close(descriptor_) != 0 ? errno : 0;
   descriptor_ = -1;
   return result;
+}
+
+int write_all(int descriptor, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t bytes = ::write(descriptor, text.data(), text.size());
+    if (bytes >= 0) {
+      text.remove_prefix(static_cast<size_t>(bytes));
+    } else if (errno == EAGAIN) {
+      pollfd waiting{descriptor, POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      return errno;
+    }
+  }
+  return 0;
 }
 
 }  // namespace heddle::capture

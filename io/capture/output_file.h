@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace heddle::capture {
 
@@ -29,5 +30,8 @@ class Output {
   unsigned long device_ = 0, file_ = 0;
   bool shareable_ = false;
 };
+
+/** Writes all of `text`, and waits where the other end has no room. Returns 0 or what went wrong (errno). */
+int write_all(int descriptor, std::string_view text);
 
 }  // namespace heddle::capture

@@ -104,14 +104,16 @@ std::vector<Parameter> make_parameters() {
                   "Where packets go: uniform, routes:FILE, trace:FILE; uniform6, routes6:FILE; macs:FILE; names:FILE",
                   "KIND", nullptr, [](Setup& setup, const std::string& text) { setup.addresses = text; },
                   [](auto& setup) { return Json(setup.addresses); }});
-  list.push_back({"protocol",
-                  "Of the flows: udp, or tcp, whose frames have 76 bytes at least; a trace or capture has its own",
-                  "NAME", nullptr,
-                  [](Setup& setup, const std::string& text) {
-                    if (text != "udp" && text != "tcp") throw Error("'" + text + "' is not udp or tcp");
-                    setup.protocol = text;
-                  },
-                  [](auto& setup) { return Json(setup.protocol); }});
+  list.push_back(
+      {"protocol",
+       "Of the flows: udp (of IPv6 frames have 84 bytes at least), or tcp (76, of IPv6 96; not of names); a trace or "
+       "capture has its own",
+       "NAME", nullptr,
+       [](Setup& setup, const std::string& text) {
+         if (text != "udp" && text != "tcp") throw Error("'" + text + "' is not udp or tcp");
+         setup.protocol = text;
+       },
+       [](auto& setup) { return Json(setup.protocol); }});
   list.push_back(number("zipf", &Setup::zipf, 0.0, 10.0, "Flow k has a share in proportion to 1 / k^N; 0: all alike"));
   list.push_back(
       number("generators", &Setup::generators, 0, 64, "Cores that generate; 0: up to three for each packet thread"));

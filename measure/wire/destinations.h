@@ -21,14 +21,14 @@ class Destinations {
   /** Of frames of `bytes` bytes the longest one, in memory. */
   virtual uint32_t longest(uint32_t bytes) const { return bytes; }
 
-  /** Of a frame with this protocol, in memory. */
+  /** Bytes of the shortest frame with this protocol, in memory. */
   virtual uint32_t shortest(uint8_t protocol) const = 0;
   virtual const char* network() const = 0;  ///< what error messages call it
 
   /** Whether frames end in padding that has room for a signature, and know no protocol. */
   virtual bool padded() const { return false; }
 
-  /** What a NIC would spread it by. */
+  /** What a NIC would spread the flow's frames over queues by. */
   virtual uint32_t hash(const FiveTuple& flow, const HashKey& key) const { return toeplitz_hash(flow, key); }
 };
 

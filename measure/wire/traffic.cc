@@ -234,6 +234,7 @@ Traffic::Traffic(const TrafficOptions& options, int ports, int queues)
                                            : make_frame(tuple, options.mac, bytes));
   }
   mean_bytes_ /= static_cast<double>(order.size());
+  rest_at_ = {};
 }
 
 /** Frames of a capture with their flows; those that are not IPv4 are one flow. */
