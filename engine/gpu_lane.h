@@ -49,10 +49,8 @@ class GpuLane : public Lane {
   /** What the host remembers of a slot in flight. */
   struct Held {
     Packet* packet[gpu::kSlotPackets];
-    uint64_t place
-        [gpu::kSlotPackets];  // as the slot's words have it: packets, which have left the cache when they come back,
-                              // need not be read
-    uint64_t staged_until;    // for Staging::give_back()
+    uint64_t place[gpu::kSlotPackets];      // of its words: kept, for the packets have left the cache meanwhile
+    uint64_t staged_until;                  // for Staging::give_back()
     LandingArea::Places* places = nullptr;  // where they land; null: nowhere
     int count;
   };
