@@ -188,7 +188,7 @@ def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command
     rules = tmp_path / "x.rules"
     rules.write_text(
         'alert udp any any -> any any (content:"a"; sid:1;)\nalert udp any any -> any any (pcre:"/a/O"; sid:2;)\n'
-        'alert tls any any -> any any (content:"a"; sid:3;)\nalert udp any any -> any any (pcre:"/b/O"; sid:4;)\n'
+        'alert nfs any any -> any any (content:"a"; sid:3;)\nalert udp any any -> any any (pcre:"/b/O"; sid:4;)\n'
     )
     by_variable = "=" in option
     (tmp_path / "chain").write_text(
@@ -202,17 +202,17 @@ def test_unsupported_rules_are_skipped_by_command_line(heddle, tmp_path, command
     assert done.err == (
         f"heddle: warning: NIDS 'ids' leaves out 3 rules of '{rules}':\n"
         "2: the pcre options 'O' are not supported (line 2, sid 2; line 4, sid 4)\n"
-        "1: protocol 'tls' is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, icmpv4, "
-        "icmpv6 and http are (line 3, sid 3)\n"
+        "1: protocol 'nfs' is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, icmpv4, "
+        "icmpv6, http, smtp, ftp, ssh, smb, tls and dns are (line 3, sid 3)\n"
     )
     statistics = Report(heddle("run", "--json", tmp_path / "chain", option).json).one("ids")["statistics"]
     assert (statistics["rules"], statistics["unsupported"]) == (1, 3)
 
 
 def test_a_chain_may_refuse_what_the_command_line_skips(heddle, tmp_path):
-    (tmp_path / "rules").write_text("alert tls any any -> any any (sid:1;)\n")
+    (tmp_path / "rules").write_text("alert nfs any any -> any any (sid:1;)\n")
     chain = f"Idle -> MarkIPHeader -> NIDS({quoted(tmp_path / 'rules')}, SKIP_UNSUPPORTED false) -> Discard"
-    assert "protocol 'tls'" in heddle.fails("check", "--skip-unsupported", "-e", chain)
+    assert "protocol 'nfs'" in heddle.fails("check", "--skip-unsupported", "-e", chain)
 
 
 def test_candidates_that_nobody_confirms_are_warned_of(heddle, tmp_path):
