@@ -87,7 +87,7 @@ def netbios(message, kind=0):
 def beginnings():
     """What connections may begin with, of one side or the other, right and nearly so; "mark" is in all."""
     smb = {mark: mark + b"SMBr" + bytes(27) + b"\0\0\0mark" for mark in (b"\xff", b"\xfe", b"\xfd", b"\xfc")}
-    list_ = [word + b" mark\r\n" for word in (b"EHLO", b"helo", b"QUIT", b"MAIL", b"XXXX", b"USER", b"Pass", b"port")]
+    list_ = [word + b" mark\r\n" for word in (b"EHLO", b"helo", b"QUIT", b"MAIL", b"WORD", b"USER", b"Pass", b"port")]
     list_ += [word + b"mark\r\n" for word in (b"HELO", b"QUI", b"USER", b"FEAT", b" EHLO ", b"GET", b"SSH", b"RSET")]
     list_ += [b"220 (mark)\r\n", b"220 mark\r\n", b"220-(mark)\r\n", b"SSH-2.0-mark\r\n", b"ssh-1.99-mark\r\n"]
     list_ += [netbios(text, kind) for text in smb.values() for kind in (0, 0x81, 0x85, 0x01, 0x86)]
@@ -254,6 +254,12 @@ def test_suricata_judges_dns(heddle, tmp_path, device):
     alerting = compare(heddle, tmp_path, rules, mixed(rng, flows), device)
     silent = {rules[sid - 1] for sid in set(range(1, len(rules) + 1)) - set(alerting)}
     assert len(alerting) > 1000 and len(silent) < 8, silent
+
+
+def test_a_name_of_which_a_transform_leaves_nothing_ends_no_list(heddle, tmp_path):
+    query = IP(src=client(1), dst="10.1.0.1") / UDP(sport=1000, dport=53) / Raw(message(b" ", b"evil.example"))
+    rules = [("dns", f'dns.query; strip_whitespace; content:"{name}"') for name in ("evil", "good")]
+    assert compare(heddle, tmp_path, rules, [query]) == [1]
 
 
 def certificate(rng, folder, number):

@@ -42,6 +42,14 @@ TEST(NidsBufferRules, PartsAreThoseOfBuffers) {
   EXPECT_FALSE(rule.reads_streams()) << "its payload is looked at with its transactions";
 }
 
+TEST(NidsBufferRules, AskForPacketsThatTheirProtocolCanHave) {
+  std::string why;
+  const Signature rule = http_rule("flow:to_server; dns.query; content:\"a\";", why, "dns");
+  EXPECT_EQ(why, "");
+  EXPECT_TRUE(rule.asks_all(Protocol::udp) && rule.asks_all(Protocol::tcp));
+  EXPECT_FALSE(rule.asks_all(Protocol::icmp) || rule.asks_all(Protocol::ip));
+}
+
 TEST(NidsBufferRules, OlderNamesStandBehindTheirContents) {
   std::string why;
   const Signature rule = http_rule(
