@@ -13,7 +13,7 @@ namespace heddle::simt {
 namespace {
 
 constexpr int kPoison = 0xa5;
-constexpr size_t kAlignment = 256, kPage = 4096;
+constexpr size_t kAlignment = 256, kPage = 4096, kHugePage = 2 << 20;
 
 std::atomic<size_t> most_at_a_time{kDeviceMemory};
 
@@ -22,6 +22,10 @@ std::atomic<size_t> most_at_a_time{kDeviceMemory};
 void leave_out_of_dumps(void* memory, size_t size, bool out) {
   madvise(memory, (size + kPage - 1) / kPage * kPage, out ? MADV_DONTDUMP : MADV_DODUMP);
 }
+
+/** Asks for huge pages, for every byte is written at once: a fault for each small page cost a test of a chain more than
+ *  its packets did. */
+void back_with_huge_pages(void* memory, size_t size) { madvise(memory, size / kHugePage * kHugePage, MADV_HUGEPAGE); }
 
 uintptr_t number(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
@@ -132,7 +136,9 @@ void* Runtime::allocate(size_t size, Allocation::Kind kind) {
   if (kind == Allocation::kDevice && size > std::min<size_t>(most_at_a_time, kDeviceMemory - device_bytes_))
     return nullptr;
   void* memory = nullptr;
-  if (posix_memalign(&memory, kind == Allocation::kDevice ? kPage : kAlignment, size) != 0) return nullptr;
+  const size_t alignment = size >= kHugePage ? kHugePage : kind == Allocation::kDevice ? kPage : kAlignment;
+  if (posix_memalign(&memory, alignment, size) != 0) return nullptr;
+  back_with_huge_pages(memory, size);
   if (kind == Allocation::kDevice) leave_out_of_dumps(memory, size, true);
   std::memset(memory, kPoison, size);
   allocations_[number(memory)] = {kind, size};
