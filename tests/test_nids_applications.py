@@ -11,11 +11,10 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from scapy.all import IP, UDP, Ether, Raw
 from test_nids import DATA, needs_data
 from test_nids_http import CHAIN, HTTP_SETTINGS, connection, needs_suricata, write_capture
 from test_nids_suricata import run_suricata
-from whole.frames import SEED
+from whole.frames import SEED, udp_frame
 from whole.program import Report
 
 
@@ -25,15 +24,14 @@ def alerts_of(path):
     return {(a["alert"]["signature_id"], a["src_ip"], a["src_port"], a["dest_ip"], a["dest_port"]) for a in found}
 
 
-def compare(heddle, folder, rules, packets, device="cpu"):
+def compare(heddle, folder, rules, frames, device="cpu"):
     """That rules, (header, options) each, alert of the same connections and datagrams; returns which do, by sid."""
     needs_suricata()
     (folder / "suricata.yaml").write_text(HTTP_SETTINGS)
     (folder / "rules").write_text(
         "".join(f"alert {header} any any -> any any ({text}; sid:{k};)\n" for k, (header, text) in enumerate(rules, 1))
     )
-    ether = Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02")
-    write_capture(folder / "in.pcap", [bytes(ether / packet) for packet in packets])
+    write_capture(folder / "in.pcap", frames)
     run_suricata(folder)
     heddle.ok("run", "--device", device, "-e", CHAIN.format(folder))
     ours, theirs = alerts_of(folder / "ours.json"), alerts_of(folder / "eve.json")
@@ -42,12 +40,12 @@ def compare(heddle, folder, rules, packets, device="cpu"):
 
 
 def mixed(rng, flows):
-    """Packets of these, in turns."""
-    packets = []
+    """Frames of these, in turns."""
+    frames = []
     while any(flows):
         flow = rng.choice([flow for flow in flows if flow])
-        packets += [flow.pop(0) for _ in range(min(len(flow), rng.randint(1, 4)))]
-    return packets
+        frames += [flow.pop(0) for _ in range(min(len(flow), rng.randint(1, 4)))]
+    return frames
 
 
 def client(number):
@@ -57,7 +55,7 @@ def client(number):
 @needs_data
 def test_rules_of_emerging_threats(heddle, tmp_path):
     """How many of the rules in use it takes; the rest ask for something that is not supported, and are named."""
-    write_capture(tmp_path / "in.pcap", [bytes(Ether() / IP() / UDP())])
+    write_capture(tmp_path / "in.pcap", [udp_frame(("10.0.0.1", 1000), ("10.1.0.1", 2000), b"")])
     source, taken, left_out = f"FromDump({tmp_path}/in.pcap) -> CheckIPHeader(14)", 0, 0
     for path in sorted((DATA / "nids").glob("emerging-*.rules")):
         names = set(re.findall(r"\$(\w+)", path.read_text(errors="replace")))
@@ -237,19 +235,19 @@ def test_suricata_judges_dns(heddle, tmp_path, device):
     rules = [rule for rule in rules if rule[0] == "dns" or "dns" in rule[1]]
     flows = []
     for number in range(500):
-        ends, port = (client(number), "10.1.0.1"), rng.choice([53, 53, 53, 5353])
+        asks, port = (client(number), 1000 + number), rng.choice([53, 53, 53, 5353])
         text = random_message(rng)
         answer = message(b"mark.example.com", flags=0x8180, behind=b"\xc0\x0c\0\1\0\1\0\0\0\1\0\4abcd")
         if number % 2 == 0:
-            flow = [IP(src=ends[0], dst=ends[1]) / UDP(sport=1000 + number, dport=port) / Raw(text)]
+            flow = [udp_frame(asks, ("10.1.0.1", port), text)]
             if rng.random() < 0.3:
-                flow.append(IP(src=ends[1], dst=ends[0]) / UDP(sport=port, dport=1000 + number) / Raw(answer))
+                flow.append(udp_frame(("10.1.0.1", port), asks, answer))
         else:
             # Nobody answers one that is wrong, if there is nothing before it.
             turns = [(True, counted(message(random_name(rng)))) for _ in range(rng.randint(0, 2))]
             turns.append((True, counted(text)))
             turns += [(False, counted(answer))] if len(turns) > 1 else []
-            flow = connection(rng, ends[0], 1000 + number, turns, port)
+            flow = connection(rng, *asks, turns, port)
         flows.append(flow)
     alerting = compare(heddle, tmp_path, rules, mixed(rng, flows), device)
     silent = {rules[sid - 1] for sid in set(range(1, len(rules) + 1)) - set(alerting)}
@@ -257,7 +255,7 @@ def test_suricata_judges_dns(heddle, tmp_path, device):
 
 
 def test_a_name_of_which_a_transform_leaves_nothing_ends_no_list(heddle, tmp_path):
-    query = IP(src=client(1), dst="10.1.0.1") / UDP(sport=1000, dport=53) / Raw(message(b" ", b"evil.example"))
+    query = udp_frame((client(1), 1000), ("10.1.0.1", 53), message(b" ", b"evil.example"))
     rules = [("dns", f'dns.query; strip_whitespace; content:"{name}"') for name in ("evil", "good")]
     assert compare(heddle, tmp_path, rules, [query]) == [1]
 

@@ -11,7 +11,7 @@ import pytest
 from scapy.all import IP, TCP, Ether, Raw
 from test_nids_suricata import CHAIN, SETTINGS, run_suricata
 from whole import captures
-from whole.frames import SEED
+from whole.frames import SEED, tcp_frame
 
 # What Suricata's own suricata.yaml says of libhtp.
 HTTP_SETTINGS = SETTINGS.replace(
@@ -101,18 +101,15 @@ def cut(rng, data):
 
 
 def connection(rng, client, port, turns, server_port=80):
-    """Packets of a connection; turns: (from the client, bytes)."""
-    server = "10.1.0.1"
+    """Frames of a connection; turns: (from the client, bytes)."""
+    ends = (client, port), ("10.1.0.1", server_port)
     ours, theirs = rng.getrandbits(32), rng.getrandbits(32)
-    packets = []
+    frames = []
 
     def send(there, flags, data=b""):
         nonlocal ours, theirs
-        ends = {"sport": port, "dport": server_port} if there else {"sport": server_port, "dport": port}
         seq, ack = (ours, theirs) if there else (theirs, ours)
-        ip = IP(src=client, dst=server) if there else IP(src=server, dst=client)
-        packet = ip / TCP(**ends, flags=flags, seq=seq, ack=0 if flags == "S" else ack, window=65000)
-        packets.append(packet / Raw(data) if data else packet)
+        frames.append(tcp_frame(*(ends if there else ends[::-1]), flags, seq, 0 if flags == "S" else ack, data))
         moved = len(data) + (1 if flags in ("S", "SA", "FA") else 0)
         if there:
             ours = (ours + moved) % 2**32
@@ -129,7 +126,7 @@ def connection(rng, client, port, turns, server_port=80):
     send(True, "FA")
     send(False, "FA")
     send(True, "A")
-    return packets
+    return frames
 
 
 def random_traffic(rng, count):
@@ -142,11 +139,11 @@ def random_traffic(rng, count):
         else:
             turns = [turn for request, response in transactions for turn in ((True, request), (False, response))]
         flows.append(connection(rng, f"10.0.{flow // 200}.{flow % 200 + 1}", 1000 + flow, turns))
-    packets = []
+    frames = []
     while any(flows):
         flow = rng.choice([flow for flow in flows if flow])
-        packets += [flow.pop(0) for _ in range(min(len(flow), rng.randint(1, 8)))]
-    return [bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet) for packet in packets]
+        frames += [flow.pop(0) for _ in range(min(len(flow), rng.randint(1, 8)))]
+    return frames
 
 
 REQUEST_BUFFERS = {
@@ -343,10 +340,7 @@ def fixed_traffic(conversations):
     rng = random.Random("fixed")
     frames = []
     for number, turns in enumerate(conversations):
-        frames += [
-            bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet)
-            for packet in connection(rng, f"10.0.0.{number + 1}", 1000 + number, turns)
-        ]
+        frames += connection(rng, f"10.0.0.{number + 1}", 1000 + number, turns)
     return frames
 
 
