@@ -101,13 +101,8 @@ int GpuLane::submit(Batch& batch, int first, int index) {
   uint64_t gathered = 0;
   if (gathers(plan_.transport)) {
     const gpu::Copies copies = plan_.copies;
-    held.written = 0;
-    for (const uint64_t place : std::span(held.place, static_cast<size_t>(count))) {
-      const uintptr_t start = base + gpu::offset_of(place);
-      const uint32_t bytes = gpu::length_of(place);
-      gathered += copies.gathered(start, bytes).bytes();
-      if (!moves_) held.written += copies.written_back(start, bytes, start, bytes).bytes();
-    }
+    for (const uint64_t place : std::span(held.place, static_cast<size_t>(count)))
+      gathered += copies.gathered(base + gpu::offset_of(place), gpu::length_of(place)).bytes();
   }
   ring_.submit(index, held.place, count);
   ++to_launch_;
@@ -296,25 +291,18 @@ bool GpuLane::oldest_done() {
   return launch.landed;
 }
 
-uint64_t GpuLane::written_back(const Held& held, int index, const uint16_t* exits) const {
+uint64_t GpuLane::written_back(const Held& held, int index) const {
   const gpu::Copies copies = plan_.copies;
-  if (copies.out.empty()) return 0;
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
-  const auto bytes_of = [&](int i, int head, int tail) {
+  uint64_t sum = 0;
+  for (int i = 0; i < held.count; ++i) {
+    const gpu::Outcome outcome = ring_.outcome(index, i);
+    if (static_cast<int>(outcome.exit) >= plan_.drop_exits_from) continue;
+    const int head = head_of(outcome);
     const uintptr_t entry = base + gpu::offset_of(held.place[i]);
     const uint32_t bytes = gpu::length_of(held.place[i]);
-    const auto bytes_behind = static_cast<uint32_t>(static_cast<int>(bytes) - head + tail);
-    return copies.written_back(entry, bytes, entry + static_cast<uintptr_t>(head), bytes_behind).bytes();
-  };
-  const int drops_from = plan_.drop_exits_from;
-  uint64_t sum = held.written;
-  for (int i = 0; i < held.count; ++i) {
-    if (exits[i] >= drops_from) {
-      if (!moves_) sum -= bytes_of(i, 0, 0);
-    } else if (moves_) {
-      const gpu::Outcome outcome = ring_.outcome(index, i);
-      sum += bytes_of(i, head_of(outcome), outcome.tail);
-    }
+    const auto bytes_behind = static_cast<uint32_t>(static_cast<int>(bytes) - head + outcome.tail);
+    sum += copies.written_back(entry, bytes, entry + static_cast<uintptr_t>(head), bytes_behind).bytes();
   }
   return sum;
 }
@@ -327,9 +315,9 @@ void GpuLane::take_back(Batch& batch, int index, bool done) {
   std::copy(held.packet, held.packet + held.count, batch.packets() + first);
   if (done) {
     if (held.places != nullptr) land(held, index, moved);
-    ring_.exits(index, batch.next() + first, held.count);
     const bool copied = gathers(plan_.transport) && held.places == nullptr;
-    add(from_gpu_, bytes_from_gpu_ + (copied ? written_back(held, index, batch.next() + first) : 0));
+    add(from_gpu_, bytes_from_gpu_ + (copied ? written_back(held, index) : 0));
+    ring_.exits(index, batch.next() + first, held.count);
     if (moves_ || packs(plan_.transport))
       for (int i = 0; i < held.count; ++i) {
         const gpu::Outcome outcome = ring_.outcome(index, i);

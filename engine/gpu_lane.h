@@ -52,7 +52,6 @@ class GpuLane : public Lane {
     uint64_t place[gpu::kSlotPackets];      // of its words: kept, for the packets have left the cache meanwhile
     uint64_t staged_until;                  // for Staging::give_back()
     LandingArea::Places* places = nullptr;  // where they land; null: nowhere
-    uint64_t written = 0;                   // gather: bytes that come back if nothing is dropped; 0 if ends may move
     int count;
   };
   /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`;
@@ -77,8 +76,8 @@ class GpuLane : public Lane {
   bool oldest_done();
   /** By how many bytes the starts of packets with this outcome have moved. */
   int head_of(gpu::Outcome outcome) const { return plan_.wide_results ? outcome.head : plan_.exits[outcome.exit].head; }
-  /** Bytes that transport gather writes back of the packets of a slot that is done and gave these exits. */
-  uint64_t written_back(const Held& held, int index, const uint16_t* exits) const;
+  /** Bytes that transport gather writes back of the packets of a slot that is done. */
+  uint64_t written_back(const Held& held, int index) const;
   /** Whether the oldest slot's packets fit into `batch`. */
   bool fits(const Batch& batch) const {
     return batch.size() + held_[static_cast<size_t>(ring_.oldest())].count <= batch.capacity();
