@@ -224,7 +224,7 @@ TEST(CheckIPHeader, HasHandlers) {
     run(std::string("TestSource -> k :: CheckIPHeader(14, DETAILS true) -> d :: Discard;") + outputs, cpu(),
         {valid(), checksum, version, checksum, tiny, valid()}, {.meanwhile = [](Engine& engine) {
           Broker& handlers = engine.handlers();
-          while (handlers.read("k.count") != "2") continue;
+          while (handlers.read("k.count") != "2") std::this_thread::yield();
           EXPECT_EQ(handlers.read("k.drops"), "4");
           EXPECT_EQ(handlers.read("k.drop_details"),
                     "1\ttiny packet\n1\tbad IP version\n0\tbad IP header length\n0\tbad IP length\n2\tbad IP checksum\n"
