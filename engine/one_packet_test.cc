@@ -29,12 +29,14 @@ TEST(OnePacket, IsRefusedBehindWhatMakesOthers) {
       {"t :: IPFragmenter(600)", "IPFragmenter 't'"},
       {"t :: IPReassembler", "IPReassembler 't'"},
       {"t :: KernelTun(10.0.0.1/24)", "KernelTun 't'"},
+      {"t :: KernelTap(10.0.0.1/24)", "KernelTap 't'"},
       {"t :: Socket(UDP, 127.0.0.1, 7)", "Socket 't'"},
       {"t :: ICMPError(10.0.0.1, unreachable)", "ICMPError 't'"},
       {"t :: Tee; t[1] -> Discard; t -> Queue -> Unqueue -> Counter", "Tee 't'"},
       {"c :: Classifier(0/00, -); c[1] -> sink; c -> t :: IPFragmenter(600)", "IPFragmenter 't'"},
   };
-  const std::set<std::string> have_their_own{"KernelTun 't'", "Socket 't'"};  // what comes in does not come out
+  // what comes in does not come out
+  const std::set<std::string> have_their_own{"KernelTap 't'", "KernelTun 't'", "Socket 't'"};
   for (auto& [between, who] : cases) {
     for (const char* column : {"esp_iv", "esp_sequence"}) {
       const std::string said = why(between, column);

@@ -126,6 +126,7 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
        " -> GetIPAddress(30) -> q -> TestSink; Idle -> [1]q;"},
       {"KernelRoutes",
        "KernelRoutes(rt, lo 0); TestSource -> GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0) -> TestSink;"},
+      {"KernelTap", "KernelTap(10.99.0.1/24) -> Discard;"},
       {"KernelTun", "KernelTun(10.99.0.1/24) -> Discard;"},
       {"McastSocket", "McastSocket(239.1.2.3, 9000) -> Discard;"},
       {"Message", "Message(starts); TestSource -> TestSink;"},

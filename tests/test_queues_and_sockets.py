@@ -457,6 +457,33 @@ def test_the_host_pings_through_a_tun(heddle, root, tmp_path):
         assert "hdtun0" not in left.call("ip", "-o", "link")
 
 
+def test_the_host_pings_through_a_tap(heddle, root, tmp_path):
+    """The kernel asks by ARP, is answered, and gets Ethernet frames back that are addressed to ETHER."""
+    control = tmp_path / "control"
+    chain = (
+        "t :: KernelTap(198.51.100.1/24, ETHER 2:0:0:0:0:1, DEVNAME hdtap0, MTU 1400) -> n :: Counter"
+        " -> c :: Classifier(12/0806 20/0001, 12/0800); c[0] -> ARPResponder(198.51.100.0/24 2:0:0:0:0:2) -> t;"
+        "c[1] -> Strip(14) -> CheckIPHeader -> ICMPPingResponder"
+        " -> EtherEncap(0x0800, 2:0:0:0:0:2, 2:0:0:0:0:1) -> t"
+    )
+    with network.namespaces() as (left, _):
+        inside = heddle.__class__(heddle.path, left.command())
+        with inside.start("run", "--json", "-u", control, "-e", chain) as running:
+            wait_until(
+                lambda: not running.alive() or read_handler(control, "t.dev_name") == "hdtap0", what="the interface"
+            )
+            assert running.alive(), running.wait()
+            assert left.ping("198.51.100.5", 5, size=1372) == 5  # frames of MTU and header
+            said = left.call("ip", "link", "show", "hdtap0")
+            assert "mtu 1400" in said and "02:00:00:00:00:01" in said
+            assert int(read_handler(control, "t.received")) >= 6  # ARP, and what the kernel sends by IPv6
+            assert int(read_handler(control, "t.received")) == int(read_handler(control, "n.count"))
+            assert int(read_handler(control, "t.sent")) >= 6
+            result = running.interrupt()
+        assert result.code == 0, result
+        assert "hdtap0" not in left.call("ip", "-o", "link")
+
+
 def test_from_host_mistakes(heddle):
     for arguments, message in (
         ("tap0, 10.0.0.1", "such as 192.0.2.1/24"),

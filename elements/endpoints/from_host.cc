@@ -68,5 +68,8 @@ void ToHostSniffers::run_cpu(Batch& batch) {
 HEDDLE_ELEMENT(FromHost);
 HEDDLE_ELEMENT(ToHost);
 HEDDLE_ELEMENT(ToHostSniffers);
+HEDDLE_ELEMENT_NAMED(FromHost, FromLinux);
+HEDDLE_ELEMENT_NAMED(ToHost, ToLinux);
+HEDDLE_ELEMENT_NAMED(ToHostSniffers, ToLinuxSniffers);
 
 }  // namespace heddle

@@ -16,7 +16,7 @@ namespace heddle {
  *  ToHost of the same name gets the host receives. The kernel asks by ARP for the addresses of that network: an
  *  ARPResponder answers. GATEWAY: the host's default route goes there. ETHER: the interface's own Ethernet address.
  *  HEADROOM: as for FromDevice. The other keywords, handlers and statistics are those of FromDPDKDevice; `dev_name`
- *  (r). Needs root.
+ *  (r). Needs root. Also called FromLinux, as in old configurations of Click.
  *
  *  Example, the host can reach 192.0.2.0/24 through this program:
  *
@@ -42,7 +42,8 @@ class FromHost : public FromDPDKDevice {
  *  DEVNAME: the interface of a FromHost, or one that is made, default heddle0. Packets are Ethernet frames; push or
  *  pull input. Keywords, handlers, statistics and drop reasons are those of ToDPDKDevice. Needs root. In Click's kernel
  *  module packets come to the host by the interface that has received them, or the one that DEVNAME says; here by that
- *  of DEVNAME alone, and what a FromDevice receives with METHOD af_packet the host has received by itself.
+ *  of DEVNAME alone, and what a FromDevice receives with METHOD af_packet the host has received by itself. Also called
+ *  ToLinux, as in old configurations of Click.
  *
  *  Example:
  *
@@ -60,7 +61,7 @@ class ToHost : public ToDPDKDevice {
  *  DEVNAME: an interface, or its Ethernet address. If a FromDevice or ToDevice of the chain joins it with METHOD
  *  af_packet, programs there see by themselves what it receives and sends: packets end here. With af_xdp they would see
  *  nothing, which is an error. Else, and without DEVNAME, this is a ToHost, and the host itself sees packets that are
- *  addressed to that interface, too.
+ *  addressed to that interface, too. Also called ToLinuxSniffers, as in old configurations of Click.
  *
  *  Example, `tcpdump -i tap0` shows what the chain drops:
  *

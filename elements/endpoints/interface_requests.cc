@@ -1,6 +1,7 @@
 #include "elements/endpoints/interface_requests.h"
 
 #include <arpa/inet.h>
+#include <net/if_arp.h>
 #include <net/route.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -68,6 +69,13 @@ void InterfaceRequests::set_address(const InterfaceAddress& to) {
   ask(SIOCSIFADDR, &request, "its address");
   request.ifr_netmask = inet(to.mask());
   ask(SIOCSIFNETMASK, &request, "its network mask");
+}
+
+void InterfaceRequests::set_ethernet_address(const click::EthernetAddress& to) {
+  ifreq request = named();
+  request.ifr_hwaddr.sa_family = ARPHRD_ETHER;
+  std::memcpy(request.ifr_hwaddr.sa_data, to.bytes.data(), to.bytes.size());
+  ask(SIOCSIFHWADDR, &request, "its Ethernet address");
 }
 
 void InterfaceRequests::set_mtu(int mtu) {

@@ -32,6 +32,7 @@ class InterfaceRequests {
   InterfaceRequests& operator=(const InterfaceRequests&) = delete;
 
   void set_address(const InterfaceAddress& to);
+  void set_ethernet_address(const click::EthernetAddress& to);
   void set_mtu(int mtu);
   void bring_up();
   void add_default_route(click::Ipv4Address gateway);

@@ -17,14 +17,21 @@ namespace heddle {
 
 void KernelTun::configure(click::Arguments& arguments) {
   uint32_t headroom = 0;
+  bool quiet = false;
   std::string address;
   arguments.required("ADDRESS", address).optional("GATEWAY", gateway_).optional("HEADROOM", headroom, 0u, 128u);
-  arguments.keyword("DEVNAME", interface_).keyword("MTU", mtu_, 68, 65521);
+  arguments.keyword("DEVNAME", interface_).keyword("MTU", mtu_, 68, 65521 - link_bytes());
+  arguments.keyword("IGNORE_QUEUE_OVERFLOWS", quiet);
   if (!address.empty() && !read_address(arguments, address, address_))
     arguments.error("ADDRESS", expectation(address_));
   if (interface_.size() >= IFNAMSIZ) arguments.error("DEVNAME", "a name of at most 15 characters");
   if (gateway_ != click::Ipv4Address{} && !address_.contains(gateway_))
     arguments.error("GATEWAY is not in the network of ADDRESS");
+}
+
+void KernelTap::configure(click::Arguments& arguments) {
+  arguments.keyword("ETHER", ether_);
+  KernelTun::configure(arguments);
 }
 
 std::span<const char* const> KernelTun::drop_reasons() const {
@@ -34,17 +41,20 @@ std::span<const char* const> KernelTun::drop_reasons() const {
 
 void KernelTun::start(const Environment& environment) {
   stopping_ = environment.stopping;
-  packets_ = static_cast<uint32_t>(mtu_) <= environment.packets->data_bytes() ? environment.packets
-                                                                              : environment.large_packets;
+  packets_ = static_cast<uint32_t>(mtu_ + link_bytes()) <= environment.packets->data_bytes()
+                 ? environment.packets
+                 : environment.large_packets;
   if (predecessor != nullptr && same_arguments) return;  // take_state() brings the interface
   ifreq request{};
   interface_.copy(request.ifr_name, IFNAMSIZ - 1);
-  request.ifr_flags = IFF_TUN | IFF_NO_PI;
+  request.ifr_flags = static_cast<short>((ethernet() ? IFF_TAP : IFF_TUN) | IFF_NO_PI);
   tun_ = open("/dev/net/tun", O_RDWR | O_NONBLOCK | O_CLOEXEC);
   if (tun_ < 0 || ioctl(tun_, TUNSETIFF, &request) != 0)
-    throw Error(std::string("cannot make a tun interface (/dev/net/tun): ") + std::strerror(errno));
+    throw Error(
+        format("cannot make a %s interface (/dev/net/tun): %s", ethernet() ? "tap" : "tun", std::strerror(errno)));
   interface_ = request.ifr_name;
   InterfaceRequests requests(interface_);
+  if (ether_ != click::EthernetAddress{}) requests.set_ethernet_address(ether_);
   requests.set_mtu(mtu_);
   requests.set_address(address_);
   requests.bring_up();
@@ -80,8 +90,8 @@ void KernelTun::receive(Batch& batch) {
   while (batch.size() < batch.room()) {
     Packet*& place = batch.packets()[batch.size()];
     if (!packets_->allocate(&place, 1)) break;
-    const ssize_t n = read(tun_, data(place), static_cast<size_t>(mtu_));
-    if (n <= 0 || data(place)[0] >> 4 != 4) {
+    const ssize_t n = read(tun_, data(place), static_cast<size_t>(mtu_ + link_bytes()));
+    if (n <= 0 || (!ethernet() && data(place)[0] >> 4 != 4)) {
       rte_pktmbuf_free(place);
       if (n <= 0) break;
       not_ip4_.fetch_add(1, std::memory_order_relaxed);
@@ -118,5 +128,6 @@ std::vector<std::pair<std::string, uint64_t>> KernelTun::statistics() const {
 }
 
 HEDDLE_ELEMENT(KernelTun);
+HEDDLE_ELEMENT(KernelTap);
 
 }  // namespace heddle
