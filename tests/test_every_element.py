@@ -248,6 +248,10 @@ BAD_ARGUMENTS = {
     "StripTCPHeader": ["1"],
     "StripTransportHeader": ["1"],
     "AdaptiveRED": ["", "5", "1, 0.5", "5, 2", "5, 0.5, 1", "5, 0.5, STABILITY 17", "5, 0.5, QUEUES nobody"],
+    "EnsureDPDKBuffer": ["1"],
+    "ReplayUnqueue": ["1", "STOP x", "LIMIT 0", "MEMORY 0", "BURST 0", "TIMING 50", "STOP_TIME x", "LINE 1"],
+    "MultiReplayUnqueue": ["1", "LIMIT 0"],
+    "TimedUnqueue": ["", "0", "x", "1, 0", "1, 1, 1"],
     "Burster": ["", "1", "0, 1", "x, 1", "1, 0", "1, 1, 1"],
     "EnsureEther": ["65536", "0x0800, x", "0x0800, 1:1:1:1:1:1, 2:2", "0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2, 1"],
     "MergeByTimestamp": ["1", "STOP 2", "NULL_IS_DEAD x", "BUFFER 2"],
@@ -496,6 +500,7 @@ BAD_ENDS = {
         "239.0.0.1, 5, SNAPLEN 0",
     ],
     "FromHost": ["", "a/b", "tap0, 1.2.3.4", "tap0, 1.2.3.4/24, 1.2.4.1", "tap0, MTU 9217", "tap0, ETHER 1:2"],
+    "KernelTap": ["", "1.2.3.4", "1.2.3.4/24, 1.2.4.1", "1.2.3.4/24, ETHER 1:2", "1.2.3.4/24, MTU 65504"],
     "KernelTun": [
         "",
         "1.2.3.4",

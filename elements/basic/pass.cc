@@ -134,6 +134,7 @@ void Message::start(const Environment&) {
 }
 
 HEDDLE_ELEMENT(Align);
+HEDDLE_ELEMENT(EnsureDPDKBuffer);
 HEDDLE_ELEMENT(AlignmentInfo);
 HEDDLE_ELEMENT(ClickyInfo);
 HEDDLE_ELEMENT(PushNull);

@@ -56,6 +56,21 @@ class ClickyInfo : public Element {
   void run_cpu(Batch&) override {}
 };
 
+/** EnsureDPDKBuffer: would copy packets to buffers of DPDK; all of Heddle's are such, so it lets them pass.
+ *
+ *      EnsureDPDKBuffer
+ *
+ *  One input, one output. For configurations of FastClick.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> EnsureDPDKBuffer -> Discard;
+ */
+class EnsureDPDKBuffer : public Element {
+ public:
+  void run_cpu(Batch&) override {}
+};
+
 /** PushNull: lets packets pass that are pushed.
  *
  *      PushNull

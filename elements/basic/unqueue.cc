@@ -62,17 +62,21 @@ void Burster::configure(click::Arguments& arguments) {
   if (interval_.microseconds == 0) arguments.error("INTERVAL", "a time of a microsecond or more");
 }
 
+bool Burster::begins() {
+  if (next_ == RouterClock::time_point{}) next_ = RouterClock::now() + interval();
+  if (!RouterClock::reached(next_)) return false;
+  next_ += interval();
+  if (next_ <= RouterClock::now()) next_ = RouterClock::now() + interval();
+  return true;
+}
+
 int Burster::demand(int) {
   if (stopping_()) return burst_;
-  const auto interval = std::chrono::microseconds(interval_.microseconds);
-  if (next_ == RouterClock::time_point{}) next_ = RouterClock::now() + interval;
   // What was not there when it asked is of the next burst.
   if (left_ > 0 && !came_) left_ = 0;
   if (left_ == 0) {
-    if (!RouterClock::reached(next_)) return 0;
+    if (!begins()) return 0;
     left_ = burst_;
-    next_ += interval;
-    if (next_ <= RouterClock::now()) next_ = RouterClock::now() + interval;
   }
   came_ = false;
   return left_;
@@ -83,7 +87,18 @@ void Burster::run_cpu(Batch& batch) {
   came_ = true;
 }
 
+void TimedUnqueue::configure(click::Arguments& arguments) {
+  arguments.required("INTERVAL", interval_).optional("BURST", burst_, 1, 1 << 20);
+  if (interval_.microseconds == 0) arguments.error("INTERVAL", "a time of a microsecond or more");
+}
+
+void TimedUnqueue::run_cpu(Batch& batch) {
+  if (left_ == burst_) next_ = RouterClock::now() + interval();
+  Burster::run_cpu(batch);
+}
+
 HEDDLE_ELEMENT(Burster);
+HEDDLE_ELEMENT(TimedUnqueue);
 HEDDLE_ELEMENT(Unqueue);
 HEDDLE_ELEMENT(Unqueue2);
 

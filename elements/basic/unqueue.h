@@ -88,15 +88,43 @@ class Burster : public Element {
   int demand(int thread) override;
   void run_cpu(Batch& batch) override;
 
- private:
+ protected:
+  /** Whether it is time for a burst. */
+  virtual bool begins();
+  std::chrono::microseconds interval() const { return std::chrono::microseconds(interval_.microseconds); }
+
   click::Duration interval_;
   int burst_ = 1;
-  std::function<bool()> stopping_;
 
   // Of the thread that runs it.
   RouterClock::time_point next_{};  // burst
   int left_ = 0;                    // of the burst under way
-  bool came_ = false;               // packets, since it has asked last
+
+ private:
+  std::function<bool()> stopping_;
+  bool came_ = false;  // packets, since it has asked last
+};
+
+/** TimedUnqueue: pulls packets and pushes them on, a number of them in a time.
+ *
+ *      TimedUnqueue(INTERVAL [, BURST])
+ *
+ *  INTERVAL: more than 0; a number alone is seconds. BURST: at least 1, default 1. At most BURST packets go on at once,
+ *  as soon as there are any; the next ones when INTERVAL is over. Burster, in contrast, takes packets at the ends of
+ *  intervals alone. Pull input, push output; runs on the first packet thread, or where StaticThreadSched puts it. When
+ *  the program is stopped what waits before it leaves at once.
+ *
+ *  Example:
+ *
+ *      FromDump(in.pcap) -> Queue -> TimedUnqueue(10ms, 5) -> ToDump(out.pcap);
+ */
+class TimedUnqueue : public Burster {
+ public:
+  void configure(click::Arguments& arguments) override;
+  void run_cpu(Batch& batch) override;
+
+ private:
+  bool begins() override { return RouterClock::reached(next_); }
 };
 
 }  // namespace heddle

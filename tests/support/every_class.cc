@@ -98,6 +98,7 @@ std::vector<ClassInChain> listed() {
       {"DynamicUDPIPEncap", "DynamicUDPIPEncap(198.51.100.1, 1000, 10.0.0.2, 2000, true, 3)"},
       {"ECMP", "ECMP(1 10.0.0.7 0 10.1.0.7 1)", 2, 1, marked + "GetIPAddress(30) -> "},
       {"EtherEncap", "EtherEncap(0x0800, 2:0:0:0:0:1, 2:0:0:0:0:2)"},
+      {"EnsureDPDKBuffer"},
       {"EnsureEther", "", 1, 1, marked + "Strip(14) -> "},
       {"EtherRewrite", "EtherRewrite(2:0:0:0:0:1, 2:0:0:0:0:2)"},
       {"EtherSwitch", "", 2, 2},
@@ -271,6 +272,7 @@ std::vector<ClassInChain> listed() {
       {"TimeRange"},
       {"TimeSortedSched", "", 1, 2, queue, pull},
       {"TimedSink", "TimedSink(1us)", 0, 1, queue},
+      {"TimedUnqueue", "TimedUnqueue(1us, 1000)", 1, 1, queue},
       {"TimestampDiff", "TimestampDiff(r, OFFSET 14)", 1, 1, "r -> ", "", "r :: RecordTimestamp(500, OFFSET 14);"},
       {"ToDPDKDevice", "ToDPDKDevice(net_null0)", 0},
       {"ToDump", "ToDump(/dev/null)", 0},
@@ -335,6 +337,7 @@ const std::set<std::string>& classes_apart() {
                                              "FromGPUPort",
                                              "FromHost",
                                              "FromIPSummaryDump",
+                                             "FromLinux",
                                              "FromTcpdump",
                                              "ICMPPingSource",
                                              "ICMPSendPings",
@@ -344,9 +347,11 @@ const std::set<std::string>& classes_apart() {
                                              "KernelIP6Routes",
                                              "KernelNeighbours",
                                              "KernelRoutes",
+                                             "KernelTap",
                                              "KernelTun",
                                              "McastSocket",
                                              "Message",
+                                             "MultiReplayUnqueue",
                                              "PeekHandlers",
                                              "PokeHandlers",
                                              "PollDevice",
@@ -355,6 +360,7 @@ const std::set<std::string>& classes_apart() {
                                              "RandomSeed",
                                              "RandomSource",
                                              "RatedSource",
+                                             "ReplayUnqueue",
                                              "RoundRobinIPMapper",
                                              "ScheduleInfo",
                                              "Script",
@@ -366,7 +372,9 @@ const std::set<std::string>& classes_apart() {
                                              "ToDevice",
                                              "ToGPUPort",
                                              "ToHost",
-                                             "ToHostSniffers"};
+                                             "ToHostSniffers",
+                                             "ToLinux",
+                                             "ToLinuxSniffers"};
   return list;
 }
 
