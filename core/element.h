@@ -85,9 +85,9 @@ class Element {
    *  thread then takes them from the queue or source before it. */
   virtual int demand(int /*thread*/) { return 64; }
 
-  /** An element that packets are pulled through says how many of `wanted` it lets through by `input` now (Shaper), at
-   *  least 0. */
-  virtual int lets_through(int /*thread*/, int /*input*/, int wanted) { return wanted; }
+  /** An element that packets are pulled through says how many of `wanted` it lets through by `way` now (Suppressor), at
+   *  least 0: by that input or, if it has only one, by that output, asked last before they come (Shaper). */
+  virtual int lets_through(int /*thread*/, int /*way*/, int wanted) { return wanted; }
   virtual bool limits_pull() const { return false; }  ///< whether lets_through() is to be asked
 
   /** Whether the program goes on when all sources are exhausted (ControlSocket, Script). */

@@ -146,6 +146,19 @@ size_t input_before(const Node& node, int port) {
   return 0;
 }
 
+// Whether all outputs of `node` are pulled, and whoever pulls now has what comes (Shaper): to the engine one output.
+bool has_one_way(const Node& node) {
+  return node.element->limits_pull() && node.element->inputs == 1 && node.element->outputs > 1;
+}
+
+// The number among the targets of `node` of `target`, which pulls from output `port`.
+int target_behind(const Node& node, int port, int target) {
+  const size_t ports = node.targets.size() - node.more_pull.size();
+  for (size_t i = ports; i < node.targets.size(); ++i)
+    if (node.targets[i] == target && node.more_pull[i - ports] == port) return static_cast<int>(i);
+  return port;
+}
+
 // What input `input` of node `entry` pulls from. Node -1: an input is not connected, which is reported. `forks`: those
 // on the way from `entry` to what pulls.
 PullPoint pull_point(const Router& router, int entry, size_t input, std::vector<PullPoint::Fork> forks) {
@@ -159,9 +172,11 @@ PullPoint pull_point(const Router& router, int entry, size_t input, std::vector<
       point.node = at, point.target = entry;
       return point;
     }
-    if (std::ranges::find(node.more_pull, port) != node.more_pull.end()) point.forks.push_back({at, port, entry});
+    if (has_one_way(node) || std::ranges::find(node.more_pull, port) != node.more_pull.end())
+      point.forks.push_back({at, has_one_way(node) ? 0 : port, entry, target_behind(node, port, entry)});
     input = input_before(node, port);
-    if (node.element->limits_pull()) point.limits.push_back({at, static_cast<int>(input)});
+    if (node.element->limits_pull())
+      point.limits.push_back({at, node.element->inputs == 1 ? port : static_cast<int>(input)});
     if (dynamic_cast<PullScheduler*>(node.element.get()) != nullptr) {
       if (node.pulls_from.empty()) return point;
       point.node = at;
@@ -174,7 +189,7 @@ PullPoint pull_point(const Router& router, int entry, size_t input, std::vector<
 }
 
 // The tasks: every source that pushes, and everything that pulls together with the source it pulls from.
-void find_tasks(Router& router, click::Diagnostics& diagnostics) {
+void find_tasks(Router& router) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     Node& node = router.nodes[i];
     const auto pulls = [](PortKind kind) { return kind == PortKind::pull; };
@@ -182,10 +197,6 @@ void find_tasks(Router& router, click::Diagnostics& diagnostics) {
     const int self = static_cast<int>(i);
     if (dynamic_cast<Source*>(node.element.get()) != nullptr) {
       if (!outputs.empty() && !pulls(outputs[0])) router.tasks.push_back({self, node.targets[0], -1});
-    } else if (!node.more_pull.empty() && node.element->copies() > 1) {
-      diagnostics.error(node.where, format("'%s': several elements pull from one of its outputs; let them pull from a "
-                                           "Queue",
-                                           node.element->name.c_str()));
     }
     // A buffer pulls if its class says so; one that takes either way, such as Idle, does not.
     const bool waits = node.is_buffer() && node.element->processing()[0] != 'l';
@@ -479,7 +490,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     for (int from : node.predecessors) node.element->before.push_back(element(from));
     for (const PortKind kind : node.kinds.inputs) node.element->pulled.push_back(kind == PortKind::pull);
   }
-  find_tasks(router, diagnostics);
+  find_tasks(router);
   check_copies(router, diagnostics);
   for (auto& node : router.nodes) {
     try {

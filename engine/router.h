@@ -69,11 +69,12 @@ struct Node {
 /** Where pulled packets come from: a source, or a PullScheduler with several inputs. */
 struct PullPoint {
   struct Limit {
-    int node, input;
+    int node, way;  // as of Element::lets_through()
   };
-  /** Packets leave `node` by output `port` for `target`, one of several that pull there. */
+  /** Packets leave `node` by output `port` for `target`, one of several that pull there, by number `way` of all that
+   *  are behind it (Node::targets). */
   struct Fork {
-    int node, port, target;
+    int node, port, target, way;
   };
   int node;
   int target;                     ///< of a source: where its packets go

@@ -172,8 +172,9 @@ void Worker::enter(const Entry& entry, Batch& batch) {
     shared_.tracer->come(*shared_.router, *shared_.plan, entry.source_node, batch);
   if (entry.clear != 0) clear_missing(batch, entry.clear);
   if (entry.numbered) number(batch);
-  for (const auto [node, port, target] : entry.forks)
-    ways_[static_cast<size_t>(node)][static_cast<size_t>(port)] = way_to(node, Join::Way::kAnyOutput, target);
+  for (const auto [node, port, target, way] : entry.forks)
+    ways_[static_cast<size_t>(node)][static_cast<size_t>(port)] =
+        way_to(node, steps_[static_cast<size_t>(node)].copies ? way : Join::Way::kAnyOutput, target);
   whole_ = nothing_in_flight();
   go(entry.way, batch);
   whole_ = false;
@@ -212,8 +213,8 @@ bool Worker::round(bool stopping) {
           if (job.choice) choose_sides(job, taken);
           continue;
         }
-        for (const auto [element, input] : job.pull.limits)
-          wanted = std::min(wanted, element->lets_through(thread_, input, wanted));
+        for (const auto [element, way] : job.pull.limits)
+          wanted = std::min(wanted, element->lets_through(thread_, way, wanted));
         if (wanted <= 0) continue;
         batch.set_room(wanted);
       }

@@ -224,7 +224,7 @@ class Worker {
     Entry entry;
     struct Limit {
       Element* element;
-      int input;
+      int way;
     };
     std::vector<Limit> limits;
     std::vector<Pull> inputs;

@@ -9,8 +9,8 @@ namespace heddle {
 Worker::Pull Worker::pull_of(const PullPoint& point, bool limited) const {
   Pull pull{};
   limited = limited || !point.limits.empty();
-  for (const auto [node, input] : point.limits)
-    pull.limits.push_back({shared_.router->nodes[static_cast<size_t>(node)].element.get(), input});
+  for (const auto [node, way] : point.limits)
+    pull.limits.push_back({shared_.router->nodes[static_cast<size_t>(node)].element.get(), way});
   if (point.inputs.empty()) {
     pull.entry = entry_of(point.node, point.target);
     pull.entry.forks = point.forks, pull.entry.limited = limited;
@@ -23,7 +23,7 @@ Worker::Pull Worker::pull_of(const PullPoint& point, bool limited) const {
 }
 
 const Worker::Entry* Worker::take(Pull& from, int wanted, Batch& batch) {
-  for (const auto [element, input] : from.limits) wanted = element->lets_through(thread_, input, wanted);
+  for (const auto [element, way] : from.limits) wanted = element->lets_through(thread_, way, wanted);
   if (wanted <= 0) return nullptr;
   if (from.scheduler == nullptr) {
     batch.resize(0);

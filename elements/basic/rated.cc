@@ -30,8 +30,12 @@ void Allowance::configure(click::Arguments& arguments, bool of_bytes) {
   if (of_bytes) arguments.keyword("BURST_BYTES", size, 1u, UINT32_MAX);
   burst_ = size, burst_s_ = static_cast<double>(burst.microseconds) / 1e6;
   if (burst_ > 0 && burst_s_ > 0) arguments.error("give BURST_SIZE or BURST_DURATION, not both");
-  const bool given = burst_ > 0 || burst_s_ > 0;
-  tokens_ = rate_ <= 0 ? 0 : given ? most(rate_) : 1;
+  tokens_ = at_start();
+}
+
+double Allowance::at_start() const {
+  const double rate = this->rate();
+  return rate <= 0 ? 0 : burst_ > 0 || burst_s_ > 0 ? most(rate) : 1;
 }
 
 double Allowance::most(double rate) const {
@@ -50,6 +54,7 @@ void Allowance::handlers(Handlers& list) {
 void Allowance::fill() {
   const auto now = RouterClock::now();
   const double rate = this->rate();
+  if (reset_.load(std::memory_order_relaxed) && reset_.exchange(false)) tokens_ = at_start(), filled_at_ = now;
   tokens_ += std::chrono::duration<double>(now - filled_at_).count() * rate;
   tokens_ = std::min(tokens_, most(rate));
   filled_at_ = now;
@@ -84,7 +89,19 @@ void RatedUnqueue::handlers(Handlers& list) {
   list.read("count", [this] { return std::to_string(counts_.packets()); });
 }
 
+int Shaper::lets_through(int, int output, int wanted) {
+  output_ = output;
+  const int open = allowance_.packets(wanted);
+  return output == 0 ? open : open > 0 ? 0 : wanted;
+}
+
+void Shaper::handlers(Handlers& list) {
+  allowance_.handlers(list);
+  list.write("reset", [this](const std::string&) { allowance_.reset(); });
+}
+
 void Shaper::run_cpu(Batch& batch) {
+  if (output_ != 0) return;
   allowance_.take(static_cast<uint64_t>(batch.size()), allowance_.of_bytes() ? batch.bytes() : 0);
 }
 

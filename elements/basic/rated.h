@@ -22,6 +22,8 @@ class Allowance {
   void handlers(Handlers& list);
   /** Whether the next packet may go; packets that it takes may leave a debt. */
   bool open();
+  /** Has as much as at the start, from the next question on. Any thread. */
+  void reset() { reset_ = true; }
   void start(const Environment& environment) { stopping_ = environment.stopping; }
   /** How many of `wanted` packets may go. All, when the run is to end: what is on its way is processed to the end. */
   int packets(int wanted);
@@ -31,6 +33,7 @@ class Allowance {
 
  private:
   void fill();
+  double at_start() const;
   /** Most tokens that gather at a rate. */
   double most(double rate) const;
 
@@ -38,6 +41,7 @@ class Allowance {
   double burst_ = 0, burst_s_ = 0;  // BURST_SIZE, BURST_DURATION; 0: not given
   bool of_bytes_ = false;
   double tokens_ = 0;
+  std::atomic<bool> reset_{false};
   std::function<bool()> stopping_;
   RouterClock::time_point filled_at_ = RouterClock::now();
 };
@@ -94,27 +98,34 @@ class BandwidthRatedUnqueue : public RatedUnqueue {
  *
  *      Shaper(RATE [, keywords BURST_SIZE, BURST_DURATION])
  *
- *  RATE: packets a second. Pull input, pull output. What was not pulled for less than 10 ms may be pulled later, or
- *  what BURST_SIZE and BURST_DURATION say, as those of RatedUnqueue.
+ *  RATE: packets a second. Pull input, pull outputs. Output 0 gives packets up to RATE. What was not pulled for less
+ *  than 10 ms may be pulled later, or what BURST_SIZE and BURST_DURATION say, as those of RatedUnqueue. Output 1, which
+ *  may be left out, gives packets only while output 0 gives none because of RATE; they do not count. Where both are
+ *  pulled through a TimeSortedSched, which looks at packets before it takes them, RATE is kept only on the average.
  *
- *  Handlers: `rate` (rw).
+ *  Handlers: `rate` (rw); `reset` (w): what may be pulled is as at the start.
  *
- *  Example:
+ *  Example, what is beyond 1000 packets a second has less priority behind:
  *
- *      FromDump(in.pcap) -> Queue -> Shaper(1000) -> Unqueue -> ToDump(out.pcap);
+ *      FromDump(in.pcap) -> Queue -> s :: Shaper(1000) -> [0]p :: PrioSched -> Unqueue -> ToDump(out.pcap);
+ *      s[1] -> [1]p;
  */
 class Shaper : public Element {
  public:
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
+  const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "l/l"; }
   bool limits_pull() const override { return true; }
   void start(const Environment& environment) override { allowance_.start(environment); }
-  int lets_through(int, int, int wanted) override { return allowance_.packets(wanted); }
+  int lets_through(int thread, int output, int wanted) override;
   void run_cpu(Batch& batch) override;
-  void handlers(Handlers& list) override { allowance_.handlers(list); }
+  void handlers(Handlers& list) override;
 
  protected:
   Allowance allowance_;
+
+ private:
+  int output_ = 0;  // that was asked for last
 };
 
 /** BandwidthShaper: lets packets be pulled at a bandwidth only.
@@ -122,9 +133,9 @@ class Shaper : public Element {
  *      BandwidthShaper(RATE [, keywords BURST_BYTES, BURST_DURATION])
  *
  *  RATE: a bandwidth such as 10Mbps (bits) or 64kBps (bytes); a number alone is bytes a second. Pull input, pull
- *  output. BURST_BYTES, BURST_DURATION: as those of BandwidthRatedUnqueue.
+ *  outputs, as Shaper's. BURST_BYTES, BURST_DURATION: as those of BandwidthRatedUnqueue.
  *
- *  Handlers: `rate` (rw, bytes a second).
+ *  Handlers: `rate` (rw, bytes a second), `reset` (w).
  *
  *  Example:
  *
