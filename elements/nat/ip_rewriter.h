@@ -12,10 +12,12 @@ namespace heddle {
  *  Packets have an IPv4 header at annotation l3. One of a known flow, in either direction and by whichever input, is
  *  rewritten and leaves by the output of its mapping. For others, the input's INPUTSPEC says what to do:
  *
- *      drop                                       drop it ("refused")
- *      pass OUT                                   let it out, unchanged, without a mapping
+ *      drop                                       drop it ("refused"); also discard
+ *      pass OUT                                   let it out, unchanged, without a mapping; also passthrough, nochange;
+ *                                                 without OUT by output 0
  *      keep OUT BACK                              make a mapping that changes nothing
- *      pattern SADDR SPORT DADDR DPORT OUT BACK   make a mapping by a pattern; '-' leaves a part as it is
+ *      pattern SADDR SPORT DADDR DPORT OUT BACK   make a mapping by a pattern; '-' leaves a part as it is; also
+ *                                                 xpattern
  *      pattern SADDR DADDR SPORT OUT BACK         the same with '-' for DPORT
  *      pattern SADDR DADDR OUT BACK               the same with '-' for both ports
  *      NAME OUT BACK, pattern NAME OUT BACK       the same, with a pattern of IPRewriterPatterns
@@ -25,7 +27,8 @@ namespace heddle {
  *  port or a range 1024-65535. Of a range of ports the flow's own is taken if it is in there and free; else, and of
  *  addresses, a free one at random. With ? behind the range it is always at random, with # in turn (1024-65535#,
  *  10.0.0.1-10.0.0.9#). DADDR: an address; DPORT: a port. Ports may be names (heddle elements PortInfo). The flow's
- *  packets leave by OUT, replies, with the rewriting undone, by BACK. As many INPUTSPECs as inputs. Push.
+ *  packets leave by OUT, replies, with the rewriting undone, by BACK: an output of this element, where Click's parser
+ *  also takes, without its manual, another rewriter's name behind it. As many INPUTSPECs as inputs. Push.
  *
  *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 192 bytes or a little more; or the name of
  *  another rewriter of any class, with which this one then has its mappings in common memory, as many together as that

@@ -19,7 +19,7 @@ void IPRewriterPatterns::configure(click::Arguments& arguments) {
       continue;
     }
     static const std::set<std::string> kWords = {"keep",        "drop",     "discard", "pass",
-                                                 "passthrough", "nochange", "pattern"};
+                                                 "passthrough", "nochange", "pattern", "xpattern"};
     if (kWords.contains(words[0]))
       arguments.error_at(argument,
                          "'" + words[0] + "' means something else to rewriters; give the pattern another name");

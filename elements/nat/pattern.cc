@@ -175,11 +175,11 @@ InputSpec read_input_spec(const click::AddressNames& names, const std::string& t
     return spec;
   }
   spec.what = InputSpec::Do::rewrite;
-  if (words.size() == 1 && first != "keep" && first != "pattern") {
+  const bool pattern = first == "pattern" || first == "xpattern";
+  if (words.size() == 1 && first != "keep" && !pattern) {
     spec.mapper_name = first;
     return spec;
   }
-  const bool pattern = first == "pattern";
   if (words.size() < 3 || (!pattern && words.size() > 3)) return bad(kInputSpecForms);
   if (!output(words[words.size() - 2], spec.forward) || !output(words.back(), spec.back)) return bad(no_output);
   if (first == "keep") return spec;

@@ -77,6 +77,7 @@ void Rewriter::configure(click::Arguments& arguments) {
   Capacity capacity{capacity_, ""};
   arguments.keyword("MAPPING_CAPACITY", capacity).keyword("CAPACITY", capacity);
   arguments.keyword("DST_ANNO", set_dst_).keyword("REAP_INTERVAL", ignored);
+  arguments.keyword("REAP_TIME", ignored);
   ReplyAnnotation reply_annotation;
   arguments.keyword("REPLY_ANNO", reply_annotation);
   configure_timeouts(arguments);
