@@ -57,7 +57,7 @@ std::optional<GPUPort::Config> receiving_port(const Router& router, const Segmen
 
 bool may_gather(const GPUPort::Config& config) {
   const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
-  return config.soft_nic == nullptr && config.memif.role == memif::Role::client && !config.split &&
+  return !config.is_nic() && config.memif.role == memif::Role::client && !config.split &&
          batch > gpu::kMaxRingWorkers * gpu::kSlotPackets;
 }
 
@@ -75,7 +75,10 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* forme
     }
     port.rings = running_port(port, name, former);
     if (port.rings == nullptr) port.rings = std::make_shared<RingPort>(name, config, this, port.elements);
-    for (GPUPort* element : port.elements) element->losses = port.rings->losses;
+    for (GPUPort* element : port.elements) {
+      element->losses = port.rings->losses;
+      element->has_peer = config.soft_nic == nullptr;
+    }
     ports_.push_back(std::move(port));
   }
   if (former != nullptr) check_soft_nics(plan, *former);
@@ -108,7 +111,10 @@ std::shared_ptr<RingPort> GpuPorts::running_port(const Port& port, const std::st
                           name.c_str(), difference.c_str()));
     if (running.shares_place(port.config))
       refuse(port, format("%s is that of port %s, which runs; call it so, or start the program anew",
-                          running.nic ? "SOFTNIC" : "SOCKET", running.name.c_str()));
+                          running.remote() ? "NIC_SOCKET"
+                          : running.nic    ? "SOFTNIC"
+                                           : "SOCKET",
+                          running.name.c_str()));
   }
   return nullptr;
 }
@@ -237,7 +243,8 @@ void GpuPorts::add_soft_nics(RingPort& from, RingPort& to, gpu::Device& device, 
                    stride = headroom_ + round_up(largest + appends);
     const uint64_t bytes = (uint64_t{from.nic->buffers()} + to.nic->buffers()) * stride;
     check_offsets(bytes);
-    const auto pool = std::make_shared<const SoftNicPort::Pool>(own, bytes, stride, headroom_);
+    const bool shared = from.remote() != nullptr || to.remote() != nullptr;
+    const auto pool = std::make_shared<const SoftNicPort::Pool>(own, bytes, stride, headroom_, shared);
     from.nic->add(own, *memory_, kReceive, pool, 0);
     to.nic->add(own, *memory_, kTransmit, pool, from.nic->buffers());
   }
@@ -258,7 +265,10 @@ void GpuPorts::start() {
   for (Port& port : ports_) {
     RingPort& rings = *port.rings;
     if (!port.is_new(this) || !rings.nic) continue;
-    rings.begin_rings();
+    if (rings.remote() != nullptr)
+      rings.remote()->on_down = [this, &rings] { nic_has_gone(rings); };
+    else
+      rings.begin_rings();
     rings.nic->start(*rings.losses);
   }
   thread_ = std::thread([this] { serve(); });
@@ -273,9 +283,10 @@ void GpuPorts::take_over() noexcept {
       rings.user = this;
       rings.elements.swap(port.elements);
       rings.tell_elements();
-      if (rings.nic)
-        rings.nic->take_over(*port.config.soft_nic);
-      else
+      if (rings.nic) rings.nic->take_over(port.config.soft_nic);
+      if (rings.remote() != nullptr)
+        rings.remote()->on_down = [this, &rings] { nic_has_gone(rings); };
+      else if (!rings.nic)
         rings.memif->on_down = [this, &rings](memif::Session& session) { peer_has_gone(rings, session); };
     }
     serving_ = true;
@@ -346,8 +357,7 @@ void GpuPorts::serve() {
         }
         pause = wake_peers();
         for (const Port& port : ports_)
-          if (!port.rings->nic && port.rings->memif->descriptor() >= 0)
-            files.push_back({port.rings->memif->descriptor(), POLLIN, 0});
+          if (const int file = port.rings->descriptor(); file >= 0) files.push_back({file, POLLIN, 0});
       }
     }
     const timespec time{0, std::chrono::nanoseconds(pause).count()};
@@ -361,20 +371,20 @@ void GpuPorts::serve() {
 void GpuPorts::look() {
   for (const Port& each : ports_) {
     RingPort& port = *each.rings;
-    if (port.nic) continue;
-    port.memif->serve();
-    if (port.memif->refused() && port.memif->problem() != port.told) {
-      port.told = port.memif->problem();
-      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port.name.c_str(),
-                   port.memif->config().socket.c_str(), port.told.c_str());
+    if (!port.has_peer()) continue;
+    port.serve();
+    if (const std::string problem = port.refusal(); !problem.empty() && problem != port.told) {
+      port.told = problem;
+      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port.name.c_str(), port.socket().c_str(),
+                   port.told.c_str());
     }
-    if (port.memif->session() == nullptr || port.number == port.memif->number()) continue;
+    if (!port.is_up() || port.number == port.peer_number()) continue;
     try {
       new_connection(port);
     } catch (const Error& error) {
       std::fprintf(stderr, "heddle: GPU port %s: its peer's memory cannot be used: %s\n", port.name.c_str(),
                    error.what());
-      port.memif->disconnect("the GPU cannot use the memory");
+      port.disconnect("the GPU cannot use the memory");
     }
   }
   if (has_failed()) return;
@@ -410,7 +420,12 @@ bool GpuPorts::has_failed() {
 }
 
 void GpuPorts::new_connection(RingPort& port) {
-  port.number = port.memif->number();
+  port.number = port.peer_number();
+  if (port.remote() != nullptr) {
+    give_back();
+    port.nic->connect(*memory_);
+    return port.begin_rings();
+  }
   port.interrupts.begin(*port.memif->session(), port.config.memif.role);
   if (const memif::ServerSession* session = port.memif->server_session()) {
     give_back();
@@ -429,6 +444,13 @@ void GpuPorts::peer_has_gone(RingPort& port, memif::Session& session) {
   for (Way& way : ways_)
     if (way.from == &port || way.to == &port) end(way);
   port.forget_peer(*memory_, session);
+  if (serving_) give_back();
+}
+
+void GpuPorts::nic_has_gone(RingPort& port) {
+  for (Way& way : ways_)
+    if (way.from == &port || way.to == &port) end(way);
+  port.forget_nic(*memory_);
   if (serving_) give_back();
 }
 

@@ -103,6 +103,7 @@ class GpuPorts {
   /** Ends the kernels that run, and begins them again: meanwhile memory can be given back. */
   void begin_anew();
   void peer_has_gone(RingPort& port, memif::Session& session);
+  void nic_has_gone(RingPort& port);
   void new_connection(RingPort& port);
   /** Gives back what it can of former peers' memory. */
   void give_back();

@@ -17,8 +17,8 @@ GPUPort::Config without_port(GPUPort::Config config) {
   return config;
 }
 
-std::filesystem::path path_of(const memif::PortConfig& config) {
-  return std::filesystem::absolute(config.socket).lexically_normal();
+std::filesystem::path path_of(const std::string& socket) {
+  return socket.empty() ? std::filesystem::path() : std::filesystem::absolute(socket).lexically_normal();
 }
 
 std::string dpdk_name(const std::string& device) { return device.substr(0, device.find(',')); }
@@ -42,7 +42,7 @@ RingPort::RingPort(std::string name, const GPUPort::Config& config, const GpuPor
       device(config.soft_nic == nullptr ? "" : config.soft_nic->device),
       elements(std::move(elements)),
       user(user) {
-  if (config.soft_nic == nullptr) return;
+  if (!config.is_nic()) return;
   nic = std::make_unique<SoftNicPort>(config);
   losses = std::make_shared<softnic::Counts>();
 }
@@ -52,10 +52,13 @@ std::string RingPort::difference(const GPUPort::Config& next) const {
   const auto is = [](const char* argument, auto value) {
     return std::string("its ") + argument + " is " + std::to_string(value);
   };
-  if ((next.soft_nic != nullptr) != (nic != nullptr)) return nic ? "it is a soft NIC" : "it is a memif";
+  if (next.is_nic() != (nic != nullptr)) return nic ? "it is a soft NIC" : "it is a memif";
+  if (nic && path_of(next.nic_socket) != path_of(config.nic_socket))
+    return config.nic_socket.empty() ? "it has no NIC_SOCKET" : "its NIC_SOCKET is " + config.nic_socket;
   // What stands behind the first comma dpdk::PortChange compares.
-  if (nic && dpdk_name(next.soft_nic->device) != dpdk_name(device)) return "its SOFTNIC is " + device;
-  if (!nic && path_of(mine) != path_of(its)) return "its SOCKET is " + mine.socket;
+  if (next.soft_nic != nullptr && dpdk_name(next.soft_nic->device) != dpdk_name(device))
+    return "its SOFTNIC is " + device;
+  if (!nic && path_of(mine.socket) != path_of(its.socket)) return "its SOCKET is " + mine.socket;
   if (mine.role != its.role) return std::string("its ROLE is ") + (is_client() ? "client" : "server");
   if (mine.interface.id != its.interface.id) return is("ID", mine.interface.id);
   if (mine.interface.secret != its.interface.secret) return "its SECRET is another one";
@@ -66,9 +69,10 @@ std::string RingPort::difference(const GPUPort::Config& next) const {
 }
 
 bool RingPort::shares_place(const GPUPort::Config& other) const {
+  if (!config.nic_socket.empty()) return path_of(other.nic_socket) == path_of(config.nic_socket);
   if (nic) return other.soft_nic != nullptr && dpdk_name(other.soft_nic->device) == dpdk_name(device);
-  return other.soft_nic == nullptr && !is_client() && other.memif.role == memif::Role::server &&
-         path_of(other.memif) == path_of(config.memif);
+  return !other.is_nic() && !is_client() && other.memif.role == memif::Role::server &&
+         path_of(other.memif.socket) == path_of(config.memif.socket);
 }
 
 void RingPort::place(Direction direction, gpu::Device& memory) {
@@ -95,7 +99,7 @@ void RingPort::begin_rings() {
 }
 
 void RingPort::tell_elements() {
-  const bool connected = nic != nullptr || (is_up() && number == memif->number());
+  const bool connected = is_up() && number == peer_number();
   for (GPUPort* element : elements) element->connected = connected, element->connections = connections;
 }
 
@@ -123,6 +127,34 @@ gpu::RingEnd RingPort::ring_end(Direction direction, uint32_t queue) const {
   end.region_count = static_cast<uint16_t>(peer_memory.size());
   std::copy(peer_memory.begin(), peer_memory.end(), end.memory);
   return end;
+}
+
+void RingPort::serve() { remote() ? remote()->serve() : memif->serve(); }
+
+int RingPort::descriptor() const { return remote() ? remote()->descriptor() : memif ? memif->descriptor() : -1; }
+
+void RingPort::disconnect(const std::string& reason) { remote() ? remote()->disconnect() : memif->disconnect(reason); }
+
+std::string RingPort::refusal() const {
+  if (remote() != nullptr) return remote()->problem();
+  return memif->refused() ? memif->problem() : "";
+}
+
+void RingPort::forget_nic(PortMemory& memory) {
+  for (GPUPort* element : elements) element->connected = false;
+  nic->forget(memory);
+  if (number != peer_number() || directions[kReceive].positions.empty()) return;  // its rings have not begun
+  for (const Direction direction : {kReceive, kTransmit}) {
+    std::vector<uint32_t> positions;
+    for (const gpu::RingStop& stop : directions[direction].positions)
+      positions.push_back(direction == kReceive ? stop.rx_position : stop.tx_position);
+    try {
+      (direction == kReceive ? losses->unprocessed : losses->unsent) += nic->left(direction, positions);
+    } catch (const Error&) {
+      // A device that has failed has nothing any more.
+    }
+    directions[direction].positions.clear();
+  }
 }
 
 void RingPort::forget_peer(PortMemory& memory, memif::Session& session) {

@@ -55,7 +55,22 @@ struct RingPort {
   /** The peer has gone: what it has shared is not used any more. */
   void forget_peer(PortMemory& memory, memif::Session& session);
 
-  bool is_up() const { return nic != nullptr || memif->session() != nullptr; }
+  /** The NIC has gone: what it has shared is not used any more, and what lies in its rings is counted as lost. */
+  void forget_nic(PortMemory& memory);
+
+  /** The process that plays its NIC; null: this one does, or it is a memif. */
+  softnic::Remote* remote() const { return nic ? nic->remote() : nullptr; }
+  bool is_up() const { return remote() ? remote()->is_up() : nic != nullptr || memif->session() != nullptr; }
+  /** Of the connection that there is. */
+  uint64_t peer_number() const { return remote() ? remote()->number() : nic ? 0 : memif->number(); }
+  // Of one whose peer is another program, which comes and goes.
+  bool has_peer() const { return memif != nullptr || remote() != nullptr; }
+  void serve();
+  int descriptor() const;  ///< what to wait for; -1: nothing
+  void disconnect(const std::string& reason);
+  std::string refusal() const;  ///< why the last connection has ended before it was up; "": it has not
+  const std::string& socket() const { return remote() ? config.nic_socket : config.memif.socket; }
+
   bool is_client() const { return nic == nullptr && config.memif.role == memif::Role::client; }
   uint32_t size() const { return 1u << config.memif.interface.log2_size; }
   uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
@@ -69,7 +84,7 @@ struct RingPort {
   memif::Region rings;                     ///< a client's
   std::unique_ptr<memif::Port> memif;
   std::string told;                         ///< why memif's peers have not been connected to, as last printed
-  std::unique_ptr<SoftNicPort> nic;         ///< in memif's place; its peer is always there
+  std::unique_ptr<SoftNicPort> nic;         ///< in memif's place
   std::shared_ptr<softnic::Counts> losses;  ///< its
   memif::Interrupts interrupts;             ///< to its peer, of the connection that directions are about
   Rings directions[2];

@@ -142,8 +142,10 @@ class Finder {
       if (const Node*& other = configured[port->port()]; other == nullptr)
         other = &node;
       else
-        error(node, (port->config()->soft_nic == nullptr ? "SOCKET: " : "SOFTNIC: ") + called(*other) +
-                        " gives the arguments of port " + port->port() + " already");
+        error(node, (!port->config()->is_nic()             ? "SOCKET: "
+                     : !port->config()->nic_socket.empty() ? "NIC_SOCKET: "
+                                                           : "SOFTNIC: ") +
+                        called(*other) + " gives the arguments of port " + port->port() + " already");
     }
     for (const auto* seen : {&from, &to})
       for (const auto& [name, node] : *seen)
@@ -155,13 +157,14 @@ class Finder {
     const auto configs = gpu_ports(router_);
     check_devices(configs);
     check_sockets();
+    check_processes();
     for (const Segment& segment : plan_.segments) {
       if (!segment.has_rings()) continue;
       const Node &in = router_.nodes[static_cast<size_t>(segment.from)],
                  &out = router_.nodes[static_cast<size_t>(segment.to)];
       const GPUPort::Config &from_config = configs.at(port_of(in)), &to_config = configs.at(port_of(out));
       const int received = from_config.memif.interface.queues, sent = to_config.memif.interface.queues;
-      if ((from_config.soft_nic == nullptr) != (to_config.soft_nic == nullptr))
+      if (from_config.is_nic() != to_config.is_nic())
         error(out,
               format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
                      "let both be of a kind",
@@ -174,7 +177,7 @@ class Finder {
   }
   /** Functions work on packets where they lie, and in a peer's buffers nothing is kept free around them. */
   void check_room(const Segment& segment, const GPUPort::Config& from) {
-    if (from.soft_nic != nullptr || from.memif.role != memif::Role::server) return;
+    if (from.is_nic() || from.memif.role != memif::Role::server) return;
     for (const int n : segment.nodes) {
       const Node& node = router_.nodes[static_cast<size_t>(n)];
       if (node.element->prepends() + node.element->appends() > 0)
@@ -184,12 +187,23 @@ class Finder {
                      called(node).c_str()));
     }
   }
+  /** A process plays the NIC of one port. */
+  void check_processes() {
+    std::map<std::filesystem::path, const Node*> users;
+    for (const Node& node : router_.nodes) {
+      const auto* port = dynamic_cast<const GPUPort*>(node.element.get());
+      if (port == nullptr || !port->config() || port->config()->nic_socket.empty()) continue;
+      const auto path = std::filesystem::absolute(port->config()->nic_socket).lexically_normal();
+      if (const auto [user, is_first] = users.try_emplace(path, &node); !is_first)
+        error(node, "NIC_SOCKET: " + called(*user->second) + " has the NIC there; start one for each port");
+    }
+  }
   /** One program listens at a path, and a server that knows a memif by its ID has one client for it. */
   void check_sockets() {
     std::map<std::tuple<std::filesystem::path, memif::Role, uint32_t>, const Node*> users;
     for (const Node& node : router_.nodes) {
       const auto* port = dynamic_cast<const GPUPort*>(node.element.get());
-      if (port == nullptr || !port->config() || port->config()->soft_nic != nullptr) continue;
+      if (port == nullptr || !port->config() || port->config()->is_nic()) continue;
       const memif::PortConfig& config = port->config()->memif;
       const bool listens = config.role == memif::Role::server;
       const auto path = std::filesystem::absolute(config.socket).lexically_normal();

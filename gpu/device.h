@@ -10,6 +10,7 @@
 #include "gpu/program.h"
 #include "gpu/rings.h"
 #include "gpu/slot.h"
+#include "io/memif/channel.h"
 #include "io/softnic/dma.h"
 
 namespace heddle::gpu {
@@ -24,6 +25,9 @@ struct DeviceInfo {
   int kernel_registers = 0;  ///< of a thread of the one-warp kernel, which all light functions share; known once open
   size_t kernel_local_bytes = 0;  ///< spilled registers and stack of a thread; 0 is what we want
 };
+
+/** Where a device is on the PCI bus; simt, which is nowhere: its name. The same in all programs. */
+inline const std::string& place_of(const DeviceInfo& info) { return info.pci.empty() ? info.name : info.pci; }
 
 /** Numbers that a device gives to what it keeps. */
 enum class TableId : int { none = -1 };
@@ -114,6 +118,13 @@ class Device {
 
   /** Memory of zeros that kernels change. */
   virtual StateId add_state(size_t bytes) = 0;
+  /** The same, which other programs can open by file(), and have as long as they like. Of GPUs a CUDA allocation
+   *  (cuMemExportToShareableHandle), of simt a memfd. */
+  virtual StateId add_shared_state(size_t bytes) = 0;
+  /** What another program has made so, on the same GPU, of `bytes`. Throws Error if it is something else. */
+  virtual StateId open_state(memif::File file, size_t bytes) = 0;
+  /** Of one of these two. */
+  virtual int file(StateId state) const = 0;
   /** Changes `bytes` at `offset` of it, before a kernel uses it. */
   virtual void write_state(StateId state, size_t offset, std::span<const std::byte> bytes) = 0;
   /** Copies [offset, offset + to.size()) of it, as of now; words of 8 bytes are whole. */

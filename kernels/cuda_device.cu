@@ -86,6 +86,13 @@ class CudaDevice final : public Device {
   StateId add_state(size_t bytes) override {
     return locked([&] { return memory_->add_state(bytes); });
   }
+  StateId add_shared_state(size_t bytes) override {
+    return locked([&] { return memory_->add_shared_state(bytes); });
+  }
+  StateId open_state(memif::File file, size_t bytes) override {
+    return locked([&] { return memory_->open_state(std::move(file), bytes); });
+  }
+  int file(StateId state) const override { return memory_->file(state); }
   void write_state(StateId state, size_t offset, std::span<const std::byte> bytes) override {
     locked([&] { memory_->write(static_cast<std::byte*>(memory_->address(state)) + offset, bytes); });
   }

@@ -37,11 +37,9 @@ __global__ void __launch_bounds__(kPatchThreads) store_words(const WordPatch* pa
 
 }  // namespace
 
-DeviceMemory::DeviceMemory(int device) : pinned_(Arena::kPinned) {
+DeviceMemory::DeviceMemory(int device) : device_(device), pinned_(Arena::kPinned) {
   HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking));
-#ifdef HEDDLE_SIMT
-  (void)device;
-#else
+#ifndef HEDDLE_SIMT
   // cudaFree would wait for resident kernels, and so would a pool that gives memory back to the system.
   cudaMemPool_t pool{};
   HEDDLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, device));
@@ -155,7 +153,28 @@ StateId DeviceMemory::add_state(size_t bytes) {
   return static_cast<StateId>(states_.size() - 1);
 }
 
+StateId DeviceMemory::add(SharedState state) {
+  std::byte* const at = state.base();
+  shared_.emplace(at, std::move(state));
+  states_.push_back(at);
+  return static_cast<StateId>(states_.size() - 1);
+}
+
+StateId DeviceMemory::add_shared_state(size_t bytes) {
+  const StateId state = add(SharedState(device_, bytes));
+  clear(states_.back(), bytes);
+  return state;
+}
+
+StateId DeviceMemory::open_state(memif::File file, size_t bytes) {
+  return add(SharedState(device_, std::move(file), bytes));
+}
+
 void DeviceMemory::remove_state(StateId state) {
+  if (shared_.erase(states_[static_cast<size_t>(state)]) > 0) {
+    states_[static_cast<size_t>(state)] = nullptr;
+    return;
+  }
   give_back(std::exchange(states_[static_cast<size_t>(state)], nullptr));
 }
 

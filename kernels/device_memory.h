@@ -2,6 +2,7 @@
 
 #include <cuda_runtime.h>
 
+#include <map>
 #include <set>
 #include <span>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "gpu/residency.h"
 #include "kernels/arena.h"
 #include "kernels/backend.h"
+#include "kernels/shared_state.h"
 
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
@@ -36,6 +38,9 @@ class DeviceMemory {
   void remove_table(TableId table);
   void* address(TableId table) const { return tables_[static_cast<size_t>(table)].data(); }
   StateId add_state(size_t bytes);
+  StateId add_shared_state(size_t bytes);
+  StateId open_state(memif::File file, size_t bytes);
+  int file(StateId state) const { return shared_.at(states_[static_cast<size_t>(state)]).file(); }
   void remove_state(StateId state);
   void* address(StateId state) const { return states_[static_cast<size_t>(state)]; }
 
@@ -46,6 +51,9 @@ class DeviceMemory {
   void finish() const;
   void wipe(std::span<std::byte> memory);
 
+  StateId add(SharedState state);
+
+  const int device_;
   Arena pinned_;
   cudaStream_t stream_{};
   std::byte* staging_;  // pinned, [kStagingBytes]
@@ -53,6 +61,7 @@ class DeviceMemory {
   std::set<void*> taken_;
   std::vector<std::span<std::byte>> tables_;  // empty: removed
   std::vector<std::byte*> states_;
+  std::map<std::byte*, SharedState> shared_;  // of these, by address
 };
 
 }  // namespace HEDDLE_GPU_BACKEND

@@ -26,18 +26,25 @@ __global__ void __launch_bounds__(kDmaThreads) move_frames(softnic::Transfer tra
     ixgbe::Descriptor what{};
     ixgbe::Descriptor* const at = transfer.ring + ((transfer.first + i) & (transfer.size - 1));
     if (mine) piece = transfer.pieces[i], what = load_descriptor(at);
-    auto* const buffer = reinterpret_cast<uint8_t*>(ixgbe::address(what));
+    const uint64_t offset = ixgbe::address(what) - transfer.buffers.bus;
+    const uint32_t wanted = transfer.receives ? piece.bytes : ixgbe::bytes_to_send(what);
+    const bool right =
+        wanted <= piece.bytes && offset <= transfer.buffers.bytes && wanted <= transfer.buffers.bytes - offset;
+    const uint32_t bytes = right ? wanted : 0;
+    uint8_t* const buffer = transfer.buffers.base + (right ? offset : 0);
     if (transfer.receives) {
-      copy_frames<kAhead>(piece.at, buffer, piece.bytes);
+      copy_frames<kAhead>(piece.at, buffer, bytes);
+      if (mine && !right) SystemAtomic<uint32_t>(*transfer.refused).fetch_add(1, cuda::memory_order_relaxed);
     } else {
-      const uint32_t wanted = ixgbe::bytes_to_send(what);
-      const uint32_t bytes = wanted <= piece.bytes ? wanted : 0;
       copy_frames<kAhead>(buffer, piece.at, bytes);
       if (mine) transfer.pieces[i].bytes = bytes;
     }
     __syncwarp();
     release_to_system();
-    if (mine) store_descriptor(at, transfer.receives ? ixgbe::filled(piece.bytes, piece.last != 0) : ixgbe::fetched());
+    if (mine)
+      store_descriptor(at, !transfer.receives ? ixgbe::fetched()
+                           : right            ? ixgbe::filled(bytes, piece.last != 0)
+                                              : ixgbe::failed(piece.last != 0));
   }
   release_to_system();
   __syncthreads();

@@ -8,6 +8,7 @@
 #include "convert/routes/convert.h"
 #include "convert/rules/rule_list.h"
 #include "engine/engine.h"
+#include "engine/nic_process.h"
 #include "measure/campaign/setup.h"
 
 namespace CLI {
@@ -97,6 +98,14 @@ struct TraceCommand {
   int count = 1;
   double seconds = 0;  ///< how long it waits for them, 0: until Ctrl-C
   int run() const;
+};
+
+/** `heddle softnic`: plays a NIC for a GPU port of another program. */
+struct SoftNicCommand {
+  NicProcess::Config nic;
+  std::vector<std::string> dpdk;
+  bool json = false;
+  int run();
 };
 
 struct RoutesCommand {

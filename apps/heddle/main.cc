@@ -351,6 +351,22 @@ int heddle_main(std::vector<std::string> words) {
       ->type_name("N");
   rules_explain->add_flag("--all", rules.all, "Print all rules that are missed, not 20");
   add_json(rules_explain, rules.json);
+  heddle::SoftNicCommand softnic;
+  auto* softnic_app = app.add_subcommand(
+      "softnic", "Play a NIC for a GPU port of another program, between its rings and a DPDK device, until Ctrl-C");
+  softnic_app->add_option("socket", softnic.nic.socket, "Socket to listen at, the port's NIC_SOCKET")->required();
+  softnic_app->add_option("port", softnic.nic.port, "DPDK device, as FromDPDKDevice takes it")->required();
+  softnic_app->add_option("--device", softnic.nic.device, "The port's GPU: gpu (default), gpu0, gpu1, ..., simt");
+  softnic_app->add_option("--queues", softnic.nic.queues, "Ring pairs, the port's QUEUES; default 1")
+      ->check(CLI::Range(1u, heddle::softnic::kMaxQueues))
+      ->type_name("N");
+  softnic_app->add_option("--buffer", softnic.nic.buffer_bytes, "The port's BUFFER; default 2048")
+      ->check(CLI::Range(heddle::softnic::kBufferUnit, heddle::softnic::kMaxBuffer))
+      ->type_name("BYTES");
+  softnic_app->add_option("--dpdk", softnic.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
+      ->allow_extra_args(false)
+      ->type_name("ARGS");
+  add_json(softnic_app, softnic.json);
   auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
   const auto generate = heddle::add_gen_commands(*gen_app);
 
@@ -375,6 +391,7 @@ int heddle_main(std::vector<std::string> words) {
   if (*top_app) return top.run();
   if (*trace_app) return trace.run();
   if (*elements_app) return heddle::show_elements(element, json);
+  if (*softnic_app) return softnic.run();
   if (*gpus_app) return heddle::show_gpus(json, sysroot);
   if (*convert_app) return convert.run();
   if (*rules_check) return rules.check();

@@ -8,7 +8,7 @@ namespace heddle {
  *  for the packets.
  *
  *      FromGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, WARP_BATCH, KERNELS, SECRET,
- *      SOFTNIC])
+ *      SOFTNIC, NIC_SOCKET])
  *
  *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral
  *  elements such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be
@@ -45,6 +45,12 @@ namespace heddle {
  *  While the rings are full, frames wait in the device, which counts what it drops. Both ports of a chain are of one
  *  kind, and a device belongs to one port.
  *
+ *  NIC_SOCKET: in the place of SOFTNIC, the socket of a process that plays the NIC: `heddle softnic SOCKET DEVICE`,
+ *  with the same --device as this port, and its QUEUES and BUFFER as --queues and --buffer. Rings and frames lie in
+ *  this program's GPU memory, which that process gets, as it is. It may come and go; what lies in the rings then is
+ *  lost and counted, and the rings begin anew. As its kernels play the DMA engine from another process, a GPU must let
+ *  both in at the same time, which takes NVIDIA's MPS; without it they take turns.
+ *
  *  A memif's peer may come and go: while one is not there, nothing is received, and what it has sent before waits for
  *  the other port of the chain. All client ports of a chain share one memory for their buffers, so their peers can see
  *  each other's packets.
@@ -59,7 +65,8 @@ namespace heddle {
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
  *  Statistics: `connections` (peers that have come so far); of a soft NIC `bad_length` (the device gave a frame without
  *  bytes, or more than its buffer has), `too_large` (nothing held it), `unprocessed` (in the ring when the program
- *  ended).
+ *  ended). A process that plays a NIC prints the former itself; `unprocessed` are then buffers that were in the ring
+ *  when it went.
  *
  *  Example:
  *

@@ -17,10 +17,13 @@ class GPUPort : public Element {
   static constexpr int kMaxWarpBatch = 10240, kMaxSplitWarpBatch = 448;
   struct Config {
     memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
-    dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves; null: it is a memif
+    dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves that this program plays; null: none
+    std::string nic_socket;          ///< where a process is found that plays the NIC; "": none does
     uint32_t buffer_bytes = 2048;
     int warp_batch = 0;  ///< packets of a ring pair that warps work on at a time; 0: as many as the functions want
     bool split = false;  ///< three kernels serve what it receives: to receive, for the functions, to transmit
+    /** Else it is a memif. */
+    bool is_nic() const { return soft_nic != nullptr || !nic_socket.empty(); }
   };
 
   void configure(click::Arguments& arguments) override;
@@ -39,9 +42,11 @@ class GPUPort : public Element {
   std::atomic<bool> connected{false}, failed{false};
   std::atomic<uint64_t> connections{0};
   std::shared_ptr<softnic::Counts> losses;  ///< of a soft NIC, those of its other element, too; null: it is a memif
+  bool has_peer = true;                     ///< another program, which comes and goes
 
  private:
-  void configure_soft_nic(click::Arguments& arguments, const std::string& device, Config& config);
+  static void check_nic(click::Arguments& arguments, const char* keyword, const Config& config);
+  static dpdk::Port* request_device(const std::string& device, const Config& config);
 
   std::string port_;
   std::optional<Config> config_;

@@ -7,7 +7,7 @@ namespace heddle {
 /** ToGPUPort: sends packets that a FromGPUPort has received, from the GPU, which drives the descriptor rings of the
  *  port by itself.
  *
- *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC])
+ *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC, NIC_SOCKET])
  *
  *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring
  *  of the same number. When the ring is full, nothing more is received until the peer has taken some.
@@ -19,7 +19,7 @@ namespace heddle {
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
  *  Statistics: `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them:
  *  `too_long` (for its MTU), `malformed` (longer than the program's packets), `unsent` (it took them no more before the
- *  end).
+ *  end; of NIC_SOCKET those that it had not fetched when it went).
  *
  *  Example:
  *

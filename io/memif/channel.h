@@ -1,8 +1,10 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/socket_file.h"
 #include "io/memif/messages.h"
@@ -28,6 +30,15 @@ class File {
  private:
   int descriptor_ = -1;
 };
+
+/** Sends one packet of a SEQPACKET socket, with up to 8 files beside it. Never blocks; false if the other end is gone,
+ *  or takes nothing any more. */
+bool send_packet(const File& socket, std::span<const std::byte> bytes, std::span<const int> files);
+/** Takes the next packet, which must have the size of `bytes`, and returns the files beside it; nothing if none has
+ *  come, or, which sets `closed`, none will. Throws Error for a packet of another size, and for more than `most`
+ *  files. */
+std::optional<std::vector<File>> receive_packet(const File& socket, std::span<std::byte> bytes, size_t most,
+                                                bool& closed);
 
 struct Received {
   Message message;
@@ -55,9 +66,9 @@ class Channel {
 /** A listening control socket at `path`, which only this user may open (mode 0600). Takes the place of a socket that
  *  nobody listens at any more; `file` becomes the socket's file. Throws Error if the place is taken. */
 File listen_at(const std::string& path, SocketFile& file);
-/** Who has called, or nothing. */
-std::optional<Channel> accept_from(const File& listener);
-/** A connection to whoever listens at `path`, or nothing, with the reason in `problem`. */
-std::optional<Channel> connect_to(const std::string& path, std::string& problem);
+/** Who has called, or none. */
+File accept_from(const File& listener);
+/** A connection to whoever listens at `path`, or none, with the reason in `problem`. */
+File connect_to(const std::string& path, std::string& problem);
 
 }  // namespace heddle::memif

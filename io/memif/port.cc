@@ -28,13 +28,13 @@ void Port::begin(std::unique_ptr<Session> session) {
 
 void Port::call() {
   begun_ = Clock::now();
-  if (auto channel = connect_to(config_.socket, problem_))
-    begin(std::make_unique<ClientSession>(std::move(*channel), config_.interface, *rings_, *buffers_));
+  if (File server = connect_to(config_.socket, problem_))
+    begin(std::make_unique<ClientSession>(Channel(std::move(server)), config_.interface, *rings_, *buffers_));
 }
 
 void Port::take_callers() {
-  while (auto channel = accept_from(listener_)) {
-    auto next = std::make_unique<ServerSession>(std::move(*channel), config_.interface);
+  while (File caller = accept_from(listener_)) {
+    auto next = std::make_unique<ServerSession>(Channel(std::move(caller)), config_.interface);
     if (session_)
       next->end("somebody is connected already");
     else

@@ -13,6 +13,14 @@ struct Piece {
   uint32_t last;   ///< received: whether the frame ends here
 };
 
+/** Memory that the buffers of a ring lie in: what descriptors call `bus` is at `base`. Its DMA engine touches nothing
+ *  else, as if behind an IOMMU. */
+struct Window {
+  uint64_t bus;
+  uint8_t* base;
+  uint64_t bytes;
+};
+
 /** What a DMA engine does at a time: descriptors [first, first + count) of a ring of `size`, which the NIC owns, are
  *  read, the bytes moved, and the descriptors written back, each after its bytes. */
 struct Transfer {
@@ -20,8 +28,10 @@ struct Transfer {
   ixgbe::Descriptor* ring;  ///< device memory
   uint32_t size;            ///< a power of two
   uint32_t first, count;
-  Piece* pieces;   ///< [count], host memory that the GPU reaches
-  uint32_t* done;  ///< the same: becomes `stamp` when all is done
+  Window buffers;
+  Piece* pieces;      ///< [count], host memory that the GPU reaches
+  uint32_t* refused;  ///< the same: adds one for each empty buffer that does not lie in the window
+  uint32_t* done;     ///< the same: becomes `stamp` when all is done
   uint32_t stamp;
 };
 

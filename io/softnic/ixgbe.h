@@ -35,6 +35,8 @@ HEDDLE_HD constexpr Descriptor empty(uint64_t address) {
 }
 /** The NIC has put `bytes` into it. */
 HEDDLE_HD constexpr Descriptor filled(uint32_t bytes, bool last) { return {{0, 0, kDone | (last ? kLast : 0), bytes}}; }
+/** It could not. */
+HEDDLE_HD constexpr Descriptor failed(bool last) { return {{0, 0, kDone | kErrors | (last ? kLast : 0), 0}}; }
 HEDDLE_HD constexpr uint32_t filled_bytes(const Descriptor& of) { return of.word[3] & kLengthMask; }
 
 /** Transmit: a frame in one buffer, of which the NIC is to report that it has fetched it. */

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "core/error.h"
 #include "io/dpdk/frames.h"
@@ -15,12 +16,19 @@ namespace {
 constexpr int kSpins = 4000;  ///< rounds without work before a thread sleeps between two
 constexpr std::chrono::microseconds kSleep{20};
 constexpr int kSleepsBetweenLooks = 1024;  ///< whether the GPU has failed
-constexpr std::chrono::seconds kPatience{2};
+constexpr std::chrono::seconds kPatience{2}, kMostPatience{20};
 using Clock = std::chrono::steady_clock;
 
 void add(std::atomic<uint64_t>& count, uint64_t more) { count.fetch_add(more, std::memory_order_relaxed); }
 
 }  // namespace
+
+void request_queues(dpdk::Port& port, int queues, uint32_t buffer_bytes) {
+  port.rx_queues = queues;
+  port.spreads = true;
+  port.frame_bytes = buffer_bytes;
+  port.held = static_cast<unsigned>(queues) * 2 * (kTransfers + 2) * kBatch;
+}
 
 void Mover::start() {
   thread_ = std::thread([this] { run(); });
@@ -63,7 +71,7 @@ void Mover::run() {
 void Mover::move_frames() {
   const dpdk::ThreadGuard guard;
   uint32_t last_owned = ~0u;  // none: the time begins to run with stop()
-  Clock::time_point deadline{};
+  Clock::time_point deadline{}, last_deadline{};
   for (int idle = 0;;) {
     wait_if_paused();
     const bool closed = closed_.load(std::memory_order_relaxed), stopping = stopping_.load(std::memory_order_relaxed);
@@ -78,9 +86,11 @@ void Mover::move_frames() {
       if (!busy && begun_ == finished_ && is_through()) return;
       const uint32_t now_owned = owned();
       const bool moving = __atomic_load_n(&ring_.host->done, __ATOMIC_ACQUIRE) != begun_;
-      if (busy || moving || now_owned != last_owned) deadline = Clock::now() + kPatience;
+      const auto now = Clock::now();
+      if (last_deadline == Clock::time_point{}) last_deadline = now + kMostPatience;
+      if (busy || moving || now_owned != last_owned) deadline = now + kPatience;
       last_owned = now_owned;
-      if (Clock::now() > deadline) return;
+      if (now > std::min(deadline, last_deadline)) return;
     }
     if (idle > kSpins) {
       if (idle % kSleepsBetweenLooks == 0 && ring_.dma->failed()) return;
@@ -92,7 +102,8 @@ void Mover::move_frames() {
 }
 
 void Mover::transfer(bool receives, uint32_t count) {
-  const Transfer what{receives, ring_.descriptors, ring_.size, head_, count, pieces(), &ring_.host->done, begun_ + 1};
+  const Transfer what{receives, ring_.descriptors,    ring_.size,        head_,     count, ring_.buffers,
+                      pieces(), &ring_.host->refused, &ring_.host->done, begun_ + 1};
   head_ += count;
   ++begun_;
   ring_.dma->start(what);
@@ -152,6 +163,9 @@ bool Receiver::finish() {
   Batch* const batch = done();
   if (batch == nullptr) return false;
   rte_pktmbuf_free_bulk(batch->packets, batch->count);
+  add(counts_.received, batch->count);
+  const uint32_t refused = __atomic_load_n(&ring_.host->refused, __ATOMIC_RELAXED);
+  add(counts_.malformed, refused - std::exchange(refused_, refused));
   batch->count = 0;
   ++finished_;
   return true;
@@ -208,11 +222,14 @@ bool Transmitter::finish() {
   if (batch == nullptr) return false;
   const uint32_t left = batch->ready ? batch->count - batch->sent : UINT32_MAX;
   if (!batch->ready) prepare(*batch);
-  if (port_->removed)
+  if (port_->removed) {
     drop(*batch);
-  else
-    batch->sent += rte_eth_tx_burst(port_->id, queue_, batch->packets + batch->sent,
-                                    static_cast<uint16_t>(batch->count - batch->sent));
+  } else {
+    const uint16_t sent = rte_eth_tx_burst(port_->id, queue_, batch->packets + batch->sent,
+                                           static_cast<uint16_t>(batch->count - batch->sent));
+    batch->sent += sent;
+    add(counts_.sent, sent);
+  }
   if (batch->sent == batch->count) ++finished_;
   return batch->count - batch->sent != left;
 }

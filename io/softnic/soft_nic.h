@@ -14,30 +14,47 @@
  *  tails. */
 namespace heddle::softnic {
 
+// What the 82599 has (datasheet, RDLEN and SRRCTL.BSIZEPACKET; descriptors: as many as the drivers of the kernel and of
+// DPDK allow).
+constexpr uint32_t kMinDescriptors = 32, kMaxDescriptors = 4096, kMaxQueues = 8;
+constexpr uint32_t kBufferUnit = 1024, kMaxBuffer = 16 * kBufferUnit;
 constexpr uint32_t kBatch = 1024;   ///< descriptors of a transfer, at most
 constexpr uint32_t kTransfers = 3;  ///< of a ring that may be under way
+
+/** Has a port that has been asked for configured for as many receivers and transmitters, and buffers of so many
+ *  bytes. */
+void request_queues(dpdk::Port& port, int queues, uint32_t buffer_bytes);
 
 /** What becomes of frames that do not get through. */
 struct Counts {
   std::atomic<uint64_t> bad_length{0};   ///< the port's driver gave a frame more bytes than its buffer has, or none
   std::atomic<uint64_t> too_large{0};    ///< received: no buffer of the program's, or no ring, held the frame
   std::atomic<uint64_t> unprocessed{0};  ///< received: nobody took them from the ring before the end
-  std::atomic<uint64_t> malformed{0};    ///< to be sent: its descriptor made no sense, or no packet held it
+  std::atomic<uint64_t> malformed{0};    ///< a descriptor made no sense, or no packet held what was to be sent
   std::atomic<uint64_t> too_long{0};     ///< to be sent: for the port
   std::atomic<uint64_t> unsent{0};       ///< the port took them no more before the end
+  std::atomic<uint64_t> received{0};     ///< not lost: frames that are in the ring
+  std::atomic<uint64_t> sent{0};         ///< not lost: the port has taken them
 };
 
 /** Host memory that the GPU reaches, for one ring. */
 struct Host {
-  alignas(128) uint32_t tail;  ///< the doorbell: an index, written by who drives the ring
-  alignas(128) uint32_t done;  ///< the stamp of the last transfer that is done
+  alignas(128) uint32_t done;     ///< the stamp of the last transfer that is done
+  alignas(128) uint32_t refused;  ///< empty buffers that did not lie where they may
   alignas(128) Piece pieces[kTransfers][kBatch];
+};
+
+/** Of one ring, in memory that the NIC and who drives the ring share. */
+struct Register {
+  alignas(128) uint32_t tail;  ///< the doorbell: an index, written by who drives the ring
 };
 
 /** One ring as its NIC has it. What it points to outlives the object. */
 struct Ring {
   ixgbe::Descriptor* descriptors;  ///< [size], device memory
   uint32_t size;                   ///< a power of two
+  Window buffers;
+  const Register* doorbell;
   Host* host;
   Dma* dma;
 };
@@ -59,7 +76,8 @@ class Mover {
   void use(const dpdk::Port& port) { port_ = &port; }
   /** A hint, before stop(): takes nothing new. */
   void close() { closed_.store(true, std::memory_order_relaxed); }
-  /** Ends it when all that has come is through, or nothing has moved for two seconds. */
+  /** Ends it when all that has come is through, or nothing has moved for two seconds; after 20 seconds in any case, for
+   *  who drives the ring may move its tail for ever. */
   void stop();
 
  protected:
@@ -75,7 +93,9 @@ class Mover {
   virtual bool is_through() const = 0;  ///< whether nothing is left to do, when no transfer is under way
 
   /** Descriptors from the head on that the NIC owns. */
-  uint32_t owned() const { return (__atomic_load_n(&ring_.host->tail, __ATOMIC_ACQUIRE) - head_) & (ring_.size - 1); }
+  uint32_t owned() const {
+    return (__atomic_load_n(&ring_.doorbell->tail, __ATOMIC_ACQUIRE) - head_) & (ring_.size - 1);
+  }
   bool has_room() const { return begun_ - finished_ < kTransfers; }
   Batch& newest() { return batches_[begun_ % kTransfers]; }
   Piece* pieces() const { return ring_.host->pieces[begun_ % kTransfers]; }
@@ -125,6 +145,7 @@ class Receiver final : public Mover {
   const uint32_t buffer_bytes_;
   Packet* held_[kBatch];  // from the port, without descriptors so far
   uint32_t next_ = 0, held_count_ = 0;
+  uint32_t refused_ = 0;  // that have been counted
   std::atomic<bool> given_up_{false};
 };
 
