@@ -71,10 +71,10 @@ void ReplayUnqueue::run_cpu(Batch& batch) {
     }
     const size_t at = bytes_.size();
     bytes_.resize(at + length(packet) + pack_.bytes());
-    std::memcpy(&bytes_[at], data(packet), length(packet));
+    std::memcpy(bytes_.data() + at, data(packet), length(packet));
     pack_.save(batch, i, bytes_.data() + at + length(packet));
-    list_.push_back({at, packet->data_off, packet->data_len,
-                     has_capture_info(packet) ? capture_info(packet) : CaptureInfo{0, 0}});
+    list_.push_back(
+        {at, packet->data_off, packet->data_len, has_capture_info(packet) ? capture_info(packet) : CaptureInfo{0, 0}});
     rte_pktmbuf_free(packet);
   }
   batch.resize(dropped);
@@ -85,9 +85,8 @@ bool ReplayUnqueue::over() const {
   const auto since_us = [&] {
     return std::chrono::duration_cast<std::chrono::microseconds>(RouterClock::now() - begun_).count();
   };
-  return stop_.load(std::memory_order_relaxed) == 0 ||
-         (has_time() && begun_ != RouterClock::time_point{} &&
-          since_us() >= stop_time_us_.load(std::memory_order_relaxed));
+  return stop_.load(std::memory_order_relaxed) == 0 || (has_time() && begun_ != RouterClock::time_point{} &&
+                                                        since_us() >= stop_time_us_.load(std::memory_order_relaxed));
 }
 
 void ReplayUnqueue::receive(Batch& batch) {
@@ -116,7 +115,7 @@ bool ReplayUnqueue::append_copy(Batch& batch, const Kept& kept) {
   if (!pool->allocate(&packet, 1)) return false;
   packet->data_off = kept.offset, packet->data_len = kept.length, packet->pkt_len = kept.length;
   set_capture_info(packet, kept.info);
-  std::memcpy(data(packet), &bytes_[kept.at], kept.length);
+  std::memcpy(data(packet), bytes_.data() + kept.at, kept.length);
   batch.resize(i + 1);
   pack_.load(batch, i, bytes_.data() + kept.at + kept.length);
   return true;

@@ -22,7 +22,8 @@ namespace heddle {
  *  the program is stopped, or the `wait_stop` or `pause` of a DriverManager ends, and ACTIVE is false. ACTIVE: whether
  *  it works, default true. BURST: most packets at a time, default 64. Copies have their bytes of their own, and the
  *  annotations and the time stamp of what they are copies of; QUICK_CLONE, VERBOSE, FREEONTERMINATE and USE_SIGNAL are
- *  accepted for FastClick's sake and have no effect. TIMING, the packets' own pace, must be 0: there is none here.
+ *  accepted for FastClick's sake and have no effect. TIMING, the packets' own pace, must be 0: there is none here, nor
+ *  TIMING_FNT.
  *
  *  Pull input, push output, where FastClick's may have several; runs on the first packet thread, or where
  *  StaticThreadSched puts it. While no packet buffer is free it waits. Drops: "too_long", a packet that begins so far
@@ -82,17 +83,17 @@ class ReplayUnqueue : public Source {
   ColumnPack pack_;
   std::vector<Kept> list_;
   std::vector<std::byte> bytes_;
-  size_t next_ = 0;                     // in list_
-  bool asked_ = false, came_ = false;   // for packets; some, since then
-  RouterClock::time_point begun_{};     // replaying; for STOP_TIME
+  size_t next_ = 0;                    // in list_
+  bool asked_ = false, came_ = false;  // for packets; some, since then
+  RouterClock::time_point begun_{};    // replaying; for STOP_TIME
 };
 
 /** MultiReplayUnqueue: another name for ReplayUnqueue.
  *
  *      MultiReplayUnqueue([keywords])
  *
- *  As ReplayUnqueue, with one input and one output: FastClick's may have several, whose packets it sends in the order of
- *  their time stamps; a MergeByTimestamp before a ReplayUnqueue does that here.
+ *  As ReplayUnqueue, with one input and one output: FastClick's may have several, whose packets it sends in the order
+ *  of their time stamps; a MergeByTimestamp before a ReplayUnqueue does that here.
  *
  *  Example:
  *
