@@ -224,8 +224,9 @@ class Liar {
       : port_({path, Role::server, std::move(wanted)}, nullptr, nullptr) {
     port_.open();
     std::string problem;
-    channel_ = connect_to(path, problem);
-    EXPECT_TRUE(channel_) << problem;
+    File server = connect_to(path, problem);
+    EXPECT_TRUE(server) << problem;
+    channel_.emplace(std::move(server));
     port_.serve(), port_.serve();
     EXPECT_EQ(hear().type, Type::hello);
   }
@@ -396,11 +397,12 @@ TEST_F(MemifProtocol, ServersThatLieAreLeft) {
     const File listener = listen_at(path_, file);
     Port client(config(Role::client, wanted), &rings, &buffers);
     client.open();
-    auto server = accept_from(listener);
-    ASSERT_TRUE(server);
+    File caller = accept_from(listener);
+    ASSERT_TRUE(caller);
+    Channel server(std::move(caller));
     Message message = hello;
     change(message);
-    EXPECT_TRUE(server->send(message));
+    EXPECT_TRUE(server.send(message));
     client.serve();
     EXPECT_NE(client.problem().find(problem), std::string::npos) << client.problem();
   }
