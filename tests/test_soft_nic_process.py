@@ -1,4 +1,5 @@
-"""`heddle softnic`: a NIC in a process of its own, its wire DPDK's memif, and GPU ports on simt that drive its rings."""
+"""`heddle softnic`: a NIC in a process of its own, its wire DPDK's memif, and GPU ports on simt that drive its
+rings."""
 
 import contextlib
 import os

@@ -1,5 +1,5 @@
-"""A program that drives the rings of `heddle softnic`, in Python, written from io/softnic/link.h and the 82599's datasheet:
-honest unless a test asks for something else. Its GPU memory is simt's: memfds."""
+"""A program that drives the rings of `heddle softnic`, in Python, written from io/softnic/link.h and the 82599's
+datasheet: honest unless a test asks for something else. Its GPU memory is simt's: memfds."""
 
 import array
 import fcntl
