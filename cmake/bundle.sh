@@ -87,6 +87,24 @@ for chain in gpu_router gpu_nids; do
   cmp "$work/simt.pcap" "$work/gpu.pcap"
 done
 echo "same: so are those of the router and the NIDS between GPU ports, on simt and the GPU"
+for device in simt gpu; do
+  out=$work/nic-$device.pcap size=0 before=-1
+  ./heddle softnic "$work/nic-$device" "net_pcap0,rx_pcap=chains/traffic.pcap,tx_pcap=$out" --device "$device" >/dev/null &
+  nic=$!
+  ./heddle run --quiet --device "$device" \
+    -e "FromGPUPort(wire, NIC_SOCKET $work/nic-$device) -> EtherMirror -> ToGPUPort(wire)" &
+  while kill -0 $! && { [ "$size" -le 24 ] || [ "$size" != "$before" ]; }; do
+    sleep 3
+    before=$size size=$(stat -c %s "$out" 2>/dev/null || echo 0)
+  done
+  kill -INT $!
+  wait $!
+  kill -TERM $nic
+  wait $nic
+  ./heddle run --quiet -e "FromDump($out) -> SetTimestamp(0) -> ToDump($work/$device.pcap)"
+done
+cmp "$work/simt.pcap" "$work/gpu.pcap"
+echo "same: so are those of a soft NIC in a process of its own"
 TEST
 cat > "$out/gpu-bench" <<'BENCH'
 #!/bin/sh
