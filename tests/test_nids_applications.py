@@ -320,13 +320,17 @@ def handshake(path, name, newest):
 
 def in_two_records(rng, text):
     """The same with the messages of the handshake in two records, up to what is encrypted. Suricata 7.0.10 does not
-    follow all that are in more."""
+    follow all that are in more, nor one whose own header of four bytes is in two."""
     messages, at = b"", 0
     while text[at : at + 1] == b"\x16":
         (length,) = struct.unpack_from(">H", text, at + 3)
         messages += text[at + 5 : at + 5 + length]
         at += 5 + length
-    cut = rng.randint(1, max(1, len(messages) - 1))
+    begins = [0]
+    while begins[-1] < len(messages):
+        begins.append(begins[-1] + 4 + int.from_bytes(messages[begins[-1] + 1 : begins[-1] + 4], "big"))
+    cuts = [cut for cut in range(1, len(messages)) if not any(0 < cut - begin < 4 for begin in begins)]
+    cut = rng.choice(cuts or [len(messages)])
     records = [struct.pack(">BHH", 22, 0x303, len(part)) + part for part in (messages[:cut], messages[cut:]) if part]
     return b"".join(records) + text[at:]
 
