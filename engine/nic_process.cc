@@ -152,7 +152,9 @@ class NicProcess::Session {
 NicProcess::NicProcess(const Config& config) : config_(config), port_(dpdk::request_port(config.port)) {
   if (config.buffer_bytes % softnic::kBufferUnit != 0)
     throw Error(format("--buffer: %u is no multiple of %u", config.buffer_bytes, softnic::kBufferUnit));
-  gpu::find_device(config.device);
+  if (config.device == "cpu")
+    throw Error("--device cpu: kernels play the DMA engine; give the GPU that the port is on, or simt if it is there");
+  gpu::find_device(config.device, "give --device simt, if the port is there");
   port_->receives = port_->transmits = true;
   softnic::request_queues(*port_, static_cast<int>(config.queues), config.buffer_bytes);
   dpdk::start_eal(config.dpdk_args, 1);

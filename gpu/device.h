@@ -216,8 +216,9 @@ constexpr int kSimtDevices = 4;
 /** Throws Error that says what is expected. */
 DeviceName parse_device_name(const std::string& name);
 
-/** The same, if this machine has it. Throws Error that says what is missing and what to do. */
-DeviceName find_device(const std::string& name);
+/** The same, if this machine has it. Throws Error that says what is missing and what to do: without a GPU,
+ *  `instead`. */
+DeviceName find_device(const std::string& name, const char* instead = "run with --device cpu");
 
 /** Opens it. */
 std::unique_ptr<Device> open_device(const std::string& name);

@@ -44,7 +44,7 @@ DeviceName parse_device_name(const std::string& name) {
   return result;
 }
 
-DeviceName find_device(const std::string& name) {
+DeviceName find_device(const std::string& name, const char* instead) {
   const DeviceName device = parse_device_name(name);
   if (device.simt) {
     if (device.index >= kSimtDevices)
@@ -53,7 +53,7 @@ DeviceName find_device(const std::string& name) {
   }
   std::string reason;
   const auto found = devices(reason);
-  if (found.empty()) throw Error("device '" + name + "': no GPU: " + reason + "; or run with --device cpu");
+  if (found.empty()) throw Error("device '" + name + "': no GPU: " + reason + "; or " + instead);
   if (device.index >= static_cast<int>(found.size()))
     throw Error(format("device '%s': this machine has gpu0 to gpu%zu", name.c_str(), found.size() - 1));
   return device;

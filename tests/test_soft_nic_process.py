@@ -337,7 +337,7 @@ def test_mistakes(heddle, place):
     for command, message in {
         (f"{place}/n", "net_nothing0", *SIMT): "net_nothing0",
         (f"{place}/n", "net_null0", "--queues", 9): "--queues: Value 9 not in range",
-        (f"{place}/n", "net_null0", "--device", "cpu"): "device 'cpu': expected",
+        (f"{place}/n", "net_null0", "--device", "cpu"): "give the GPU that the port is on, or simt if it is there",
         (f"{place}/no/n", "net_null0", *SIMT): "cannot be made",
         (f"{place}/n", "net_null0", "--buffer", 1500, *SIMT): "--buffer: 1500 is no multiple of 1024",
     }.items():
