@@ -49,7 +49,7 @@ int ReplayUnqueue::demand(int) {
   if (!active_.load(std::memory_order_relaxed) || !loading() || stopping_()) return -1;
   const int64_t room = limit_ < 0 ? INT_MAX : limit_ - static_cast<int64_t>(list_.size());
   const bool dry = asked_ && !came_ && !list_.empty();
-  if (dry || room <= 0 || bytes_.size() >= most_bytes_) {
+  if (dry || room <= 0 || bytes_.size() + list_.size() * sizeof(Kept) >= most_bytes_) {
     loaded_ = true;
     next_ = 0, begun_ = {};
     return -1;

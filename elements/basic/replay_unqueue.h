@@ -17,13 +17,13 @@ namespace heddle {
  *                     USE_SIGNAL, TIMING])
  *
  *  While it is active it first pulls packets until there are no more, but at least one, or until there are LIMIT
- *  (default -1: no limit) or they take MEMORY megabytes (default 4096). Then it pushes copies of all of them, in their
- *  order, and begins anew: STOP times (default -1: without end; 0: not at all) or, with STOP_TIME, for so long. Then
- *  the program is stopped, or the `wait_stop` or `pause` of a DriverManager ends, and ACTIVE is false. ACTIVE: whether
- *  it works, default true. BURST: most packets at a time, default 64. Copies have their bytes of their own, and the
- *  annotations and the time stamp of what they are copies of; QUICK_CLONE, VERBOSE, FREEONTERMINATE and USE_SIGNAL are
- *  accepted for FastClick's sake and have no effect. TIMING, the packets' own pace, must be 0: there is none here, nor
- *  TIMING_FNT.
+ *  (default -1: no limit) or they take MEMORY megabytes (default 4096), with 32 bytes for each. Then it pushes copies
+ *  of all of them, in their order, and begins anew: STOP times (default -1: without end; 0: not at all) or, with
+ *  STOP_TIME, for so long. Then the program is stopped, or the `wait_stop` or `pause` of a DriverManager ends, and
+ *  ACTIVE is false. ACTIVE: whether it works, default true. BURST: most packets at a time, default 64. Copies have
+ *  their bytes of their own, and the annotations and the time stamp of what they are copies of; QUICK_CLONE, VERBOSE,
+ *  FREEONTERMINATE and USE_SIGNAL are accepted for FastClick's sake and have no effect. TIMING, the packets' own pace,
+ *  must be 0: there is none here, nor TIMING_FNT.
  *
  *  Pull input, push output, where FastClick's may have several; runs on the first packet thread, or where
  *  StaticThreadSched puts it. While no packet buffer is free it waits. Drops: "too_long", a packet that begins so far
