@@ -54,7 +54,8 @@ if [ "${1:-}" = --sanitize ]; then
 fi
 HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test "$@"  # names each test as it begins: one that hangs is the last
 work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
+nic=
+trap 'rm -rf "$work"; [ -z "$nic" ] || kill $nic' EXIT
 for device in cpu gpu; do
   for launch in sync persistent; do
     mkdir "$work/$device-$launch"
@@ -93,7 +94,7 @@ for device in simt gpu; do
   nic=$!
   ./heddle run --quiet --device "$device" \
     -e "FromGPUPort(wire, NIC_SOCKET $work/nic-$device) -> EtherMirror -> ToGPUPort(wire)" &
-  while kill -0 $! && { [ "$size" -le 24 ] || [ "$size" != "$before" ]; }; do
+  while kill -0 $! && kill -0 $nic && { [ "$size" -le 24 ] || [ "$size" != "$before" ]; }; do
     sleep 3
     before=$size size=$(stat -c %s "$out" 2>/dev/null || echo 0)
   done
@@ -101,6 +102,7 @@ for device in simt gpu; do
   wait $!
   kill -TERM $nic
   wait $nic
+  nic=
   ./heddle run --quiet -e "FromDump($out) -> SetTimestamp(0) -> ToDump($work/$device.pcap)"
 done
 cmp "$work/simt.pcap" "$work/gpu.pcap"
