@@ -161,7 +161,7 @@ class RingRig {
 
  private:
   static constexpr uint32_t kStride = 2304, kHeadroom = 128;
-  static constexpr uint16_t kExits = 6;
+  static constexpr uint16_t kExits = 7;
 
   RingRig(Options options, std::shared_ptr<gpu::Device> device)
       : options_(std::move(options)), device_(std::move(device)) {
@@ -199,7 +199,7 @@ class RingRig {
     gpu::ProgramSpec::Node from{}, to{};
     from.function = to.function = -1;
     from.outputs = {1}, from.drops = {exit(1), exit(2)};
-    to.drops = {exit(4), exit(5)};
+    to.drops = {exit(4), exit(5), exit(6)};
     spec.nodes = {from};
     for (const Function& function : options_.functions) spec.nodes.push_back(node_of(function, exit(3)));
     spec.nodes.push_back(to);

@@ -122,15 +122,16 @@ std::shared_ptr<RingPort> GpuPorts::running_port(const Port& port, const std::st
 void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
   using Ends = std::pair<const RingPort*, const RingPort*>;
   std::vector<Ends> ways, former_ways;
-  for (const Way& way : former.ways_) former_ways.emplace_back(way.from, way.to);
+  for (const Way& way : former.ways_)
+    for (const RingPort* to : way.to) former_ways.emplace_back(way.from, to);
   const auto has = [](const std::vector<Ends>& list, const Ends& way) {
     return std::ranges::find(list, way) != list.end();
   };
   for (const Segment& segment : plan.segments)
-    if (segment.has_rings()) {
-      const Port &from = port_of(segment.from), &to = port_of(segment.to);
+    for (const int node : segment.to) {
+      const Port &from = port_of(segment.from), &to = port_of(node);
       ways.emplace_back(from.rings.get(), to.rings.get());
-      if (!from.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
+      if (!from.rings->nic || !to.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
       if (!has(former_ways, ways.back()))
         refuse(from,
                format("no packets go from soft NIC %s to %s so far, and soft NICs that go on have one memory only "
@@ -139,7 +140,8 @@ void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
     }
   for (const auto& way : former_ways)
     for (const Port& port : ports_)
-      if (way.first->nic && (port.rings.get() == way.first || port.rings.get() == way.second) && !has(ways, way))
+      if (way.first->nic && way.second->nic && (port.rings.get() == way.first || port.rings.get() == way.second) &&
+          !has(ways, way))
         refuse(port,
                format("packets go from soft NIC %s to %s, and of these two one alone cannot go on; leave both, or "
                       "start the program anew",
@@ -209,24 +211,33 @@ void GpuPorts::place(const Port& port, Direction direction, gpu::Device& own) co
 
 void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
   if (ways_.empty()) give_back();  // no kernel runs
-  const Port &from = port_of(plan.from), &to = port_of(plan.to);
-  RingPort &in = *from.rings, &out = *to.rings;
+  const Port& from = port_of(plan.from);
+  RingPort& in = *from.rings;
   gpu::Device &device = segment.device(), &own = memory_->beside(device);
+  Way way{&segment, &in, {}, {}};
   place(from, kReceive, own);
-  place(to, kTransmit, own);
-  if (in.nic) add_soft_nics(in, out, device, own, static_cast<uint32_t>(plan.appends));
-  for (const RingPort* port : {&in, &out}) {
+  bool swaps = true;  // all buffers
+  for (const int node : plan.to) {
+    const Port& to = port_of(node);
+    way.to.push_back(to.rings.get());
+    place(to, kTransmit, own);
+    swaps = swaps && in.buffers != nullptr && in.buffers == to.rings->buffers;
+  }
+  add_soft_nics(way, own, static_cast<uint32_t>(plan.appends));
+  std::vector<RingPort*> all = way.to;
+  all.push_back(&in);
+  for (const RingPort* port : all) {
     if (!port->is_client()) continue;
     memory_->share(port->buffers->memory());
     memory_->share({reinterpret_cast<uint8_t*>(port->rings.base()), port->rings.bytes()});
   }
-  const bool swaps = in.buffers != nullptr && in.buffers == out.buffers;
-  ways_.push_back({&segment, &in, &out,
-                   device.add_rings(segment.program(), static_cast<int>(in.queues()),
-                                    in.nic  ? gpu::RingKind::nic
-                                    : swaps ? gpu::RingKind::memif
-                                            : gpu::RingKind::memif_copied,
-                                    workers(plan, from, device.info()), from.config.buffer_bytes, from.config.split)});
+  way.rings = device.add_rings(segment.program(), static_cast<int>(in.queues()),
+                               plan.routed ? gpu::RingKind::routed
+                               : in.nic    ? gpu::RingKind::nic
+                               : swaps     ? gpu::RingKind::memif
+                                           : gpu::RingKind::memif_copied,
+                               workers(plan, from, device.info()), from.config.buffer_bytes, from.config.split);
+  ways_.push_back(std::move(way));
 }
 
 int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
@@ -237,19 +248,36 @@ int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceIn
   return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
 }
 
-void GpuPorts::add_soft_nics(RingPort& from, RingPort& to, gpu::Device& device, gpu::Device& own, uint32_t appends) {
-  if (from.nic->pool(kReceive) == nullptr) {
-    const uint32_t largest = std::max(from.config.buffer_bytes, to.config.buffer_bytes),
-                   stride = headroom_ + round_up(largest + appends);
-    const uint64_t bytes = (uint64_t{from.nic->buffers()} + to.nic->buffers()) * stride;
-    check_offsets(bytes);
-    const bool shared = from.remote() != nullptr || to.remote() != nullptr;
-    const auto pool = std::make_shared<const SoftNicPort::Pool>(own, bytes, stride, headroom_, shared);
-    from.nic->add(own, *memory_, kReceive, pool, 0);
-    to.nic->add(own, *memory_, kTransmit, pool, from.nic->buffers());
+/** Those between which packets go have one pool, and another one that gets packets of a memif has one of its own. */
+void GpuPorts::add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends) {
+  gpu::Device& device = way.segment->device();
+  RingPort& from = *way.from;
+  uint32_t largest = from.nic ? from.config.buffer_bytes : 0;
+  bool shared = from.remote() != nullptr;
+  uint64_t buffers = from.nic ? from.nic->buffers() : 0;
+  for (const RingPort* to : way.to) {
+    if (!to->nic || to->nic->pool(kTransmit) != nullptr) continue;
+    largest = std::max(largest, to->config.buffer_bytes);
+    shared = shared || to->remote() != nullptr;
+    buffers += to->nic->buffers();
   }
-  from.nic->add_engines(device, kReceive);
-  to.nic->add_engines(device, kTransmit);
+  std::shared_ptr<const SoftNicPort::Pool> pool;
+  uint32_t first = 0;
+  const auto add = [&](RingPort& port, Direction direction) {
+    if (!port.nic) return;
+    if (port.nic->pool(direction) == nullptr) {
+      if (pool == nullptr) {
+        const uint32_t stride = headroom_ + round_up(largest + appends);
+        check_offsets(buffers * stride);
+        pool = std::make_shared<const SoftNicPort::Pool>(own, buffers * stride, stride, headroom_, shared);
+      }
+      port.nic->add(own, *memory_, direction, pool, first);
+      first += port.nic->buffers();
+    }
+    port.nic->add_engines(device, direction);
+  };
+  add(from, kReceive);
+  for (RingPort* to : way.to) add(*to, kTransmit);
 }
 
 void GpuPorts::open() {
@@ -389,10 +417,10 @@ void GpuPorts::look() {
   }
   if (has_failed()) return;
   for (Way& way : ways_) {
-    if (!way.running && way.from->is_up() && way.to->is_up()) begin(way);
+    if (!way.running && way.is_up()) begin(way);
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
-    RingPort& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to;
+    RingPort& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to[fault - gpu::kTxIndexLies];
     std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
     liar.memif->disconnect(gpu::text(fault));
   }
@@ -412,7 +440,8 @@ microseconds GpuPorts::wake_peers() {
 bool GpuPorts::has_failed() {
   for (const Way& way : ways_) {
     if (way.segment->device().failure().empty()) continue;
-    for (const RingPort* port : {way.from, way.to})
+    for (GPUPort* element : way.from->elements) element->failed = true;
+    for (const RingPort* port : way.to)
       for (GPUPort* element : port->elements) element->failed = true;
     return true;
   }
@@ -442,14 +471,14 @@ void GpuPorts::new_connection(RingPort& port) {
 
 void GpuPorts::peer_has_gone(RingPort& port, memif::Session& session) {
   for (Way& way : ways_)
-    if (way.from == &port || way.to == &port) end(way);
+    if (way.has(port)) end(way);
   port.forget_peer(*memory_, session);
   if (serving_) give_back();
 }
 
 void GpuPorts::nic_has_gone(RingPort& port) {
   for (Way& way : ways_)
-    if (way.from == &port || way.to == &port) end(way);
+    if (way.has(port)) end(way);
   port.forget_nic(*memory_);
   if (serving_) give_back();
 }
@@ -463,21 +492,37 @@ void GpuPorts::give_back() {
 void GpuPorts::begin(Way& way) {
   gpu::Device& device = way.segment->device();
   std::vector<gpu::RingPair> pairs;
-  for (uint32_t queue = 0; queue < way.from->queues(); ++queue) {
-    pairs.push_back({way.from->ring_end(kReceive, queue), way.to->ring_end(kTransmit, queue)});
-    // Where the buffers could change places, packets might get as long as these are.
-    if (way.from->is_client() && way.to->is_client()) pairs.back().tx.capacity = way.to->buffers->room();
-  }
+  std::vector<gpu::RingOutput> outputs;
   const Segment& plan = way.segment->plan();
+  for (uint32_t queue = 0; queue < way.from->queues(); ++queue) {
+    for (size_t i = 0; i < way.to.size(); ++i) outputs.push_back(output(way, i, queue));
+    pairs.push_back({way.from->ring_end(kReceive, queue), outputs[outputs.size() - way.to.size()].end});
+  }
+  if (!plan.routed) outputs.clear();
   try {
     device.start_rings(
         way.rings, {way.segment->newest(), way.segment->exit_counts_id(), static_cast<uint16_t>(plan.exits.size()), 1,
-                    static_cast<uint16_t>(plan.nodes.size() - 1), pairs});
+                    static_cast<uint16_t>(plan.nodes.size() - 1), pairs, outputs});
   } catch (const Error& error) {
     return device.fail(error.what());
   }
   way.from->directions[kReceive].fresh = false;
   way.running = true;
+}
+
+gpu::RingOutput GpuPorts::output(const Way& way, size_t number, uint32_t queue) const {
+  const Segment& plan = way.segment->plan();
+  const RingPort &from = *way.from, &to = *way.to[number];
+  gpu::RingOutput output{};
+  output.end = to.ring_end(kTransmit, queue);
+  // Where the buffers could change places, packets might get as long as these are.
+  if (from.is_client() && to.is_client()) output.end.capacity = to.buffers->room();
+  output.swaps = from.nic ? to.nic && from.nic->pool(kReceive) == to.nic->pool(kTransmit)
+                          : from.buffers != nullptr && from.buffers == to.buffers;
+  const auto node = static_cast<size_t>(std::ranges::find(plan.nodes, plan.to[number]) - plan.nodes.begin());
+  output.node = static_cast<uint16_t>(node);
+  output.first_drop = static_cast<uint16_t>(plan.targets[node].drops.front() - gpu::kExit);
+  return output;
 }
 
 void GpuPorts::end(Way& way) {
@@ -491,7 +536,9 @@ void GpuPorts::end(Way& way) {
   }
   for (size_t queue = 0; queue < stops.size(); ++queue) {
     way.from->directions[kReceive].positions[queue].rx_position = stops[queue].rx_position;
-    way.to->directions[kTransmit].positions[queue].tx_position = stops[queue].tx_position;
+    for (size_t i = 0; i < way.to.size(); ++i)
+      way.to[i]->directions[kTransmit].positions[queue].tx_position =
+          way.segment->plan().routed ? stops[queue].outputs[i] : stops[queue].tx_position;
   }
 }
 

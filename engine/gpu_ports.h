@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -73,11 +74,15 @@ class GpuPorts {
     int pairs = 0;      ///< of rings
     bool alone = true;  ///< no other segment runs there, and none with a WARP_BATCH
   };
-  /** A segment between two ports. */
+  /** A segment between ports. */
   struct Way {
     GpuSegment* segment;
     RingPort* from;
-    RingPort* to;
+    std::vector<RingPort*> to;
+    bool has(const RingPort& port) const { return from == &port || std::ranges::find(to, &port) != to.end(); }
+    bool is_up() const {
+      return from->is_up() && std::ranges::all_of(to, [](const RingPort* port) { return port->is_up(); });
+    }
     gpu::RingsId rings;
     bool running = false;
   };
@@ -90,7 +95,9 @@ class GpuPorts {
   void check_room(const Port& from, const Segment& segment) const;
   void make_memory(const Plan& plan);
   void place(const Port& port, Direction direction, gpu::Device& own) const;
-  void add_soft_nics(RingPort& from, RingPort& to, gpu::Device& device, gpu::Device& own, uint32_t appends);
+  void add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends);
+  /** What a packet's way on a queue is to the GPU, of several rings or those of both kinds. */
+  gpu::RingOutput output(const Way& way, size_t number, uint32_t queue) const;
   /** Warps for a ring pair of `from`. */
   int workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const;
   void wake();

@@ -351,7 +351,8 @@ void synchronise(const Router& router, Plan& plan) {
     for (int target : steps[i].next)
       if (plan.nodes[static_cast<size_t>(target)].segment != plan.nodes[i].segment)
         segment.out |= written & sync.to_cpu[static_cast<size_t>(target)];
-    if (static_cast<int>(i) == segment.to) segment.out |= written & steps[i].reads;  // a GPU port transmits it
+    if (std::ranges::find(segment.to, static_cast<int>(i)) != segment.to.end())
+      segment.out |= written & steps[i].reads;  // a GPU port transmits it
   }
 }
 

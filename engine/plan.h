@@ -93,8 +93,11 @@ struct Segment : Placement {
   LaunchMode launch = LaunchMode::persistent;
   LaunchLimits limits;
   uint64_t latency_us = 0;  ///< budget of packets from here until they are back; 0: none, and none waits for others
-  int from = -1,
-      to = -1;  ///< the GPU ports, its first and its last node, if the GPU drives their rings; exit 0 is `to`
+  int from = -1;            ///< the GPU port that is its first node, if the GPU drives its rings
+  std::vector<int> to;      ///< those that packets leave by; exit i is to[i]
+  /** These are several, or one of another kind than `from`: packets may be copied from ring to ring, and one block
+   *  serves a pair. */
+  bool routed = false;
 
   /** Functions go over whole packets of the rings: several multiprocessors serve a pair, unless WARP_BATCH is given. */
   bool spread = false;

@@ -26,6 +26,12 @@ std::string port_name(const Router& router, int node) {
   return dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
 }
 
+std::string port_names(const Router& router, const std::vector<int>& nodes) {
+  std::string text;
+  for (const int node : nodes) text += (text.empty() ? "" : ", ") + port_name(router, node);
+  return text;
+}
+
 std::string choice_of(const Element& element) {
   const auto* chooses = dynamic_cast<const Chooses*>(&element);
   return chooses == nullptr ? "" : chooses->choice();
@@ -56,7 +62,7 @@ std::string Plan::text(const Router& router) const {
                                                : "");
     if (segment.has_rings())
       text += format(" (rings of %s and %s, driven by the GPU)", port_name(router, segment.from).c_str(),
-                     port_name(router, segment.to).c_str());
+                     port_names(router, segment.to).c_str());
     else if (segment.processor.is_gpu())
       text += format(" (transport %s, launch %s, %d warp%s a tile)", heddle::name(segment.transport),
                      heddle::name(segment.launch), segment.warps, segment.warps == 1 ? "" : "s");
@@ -75,6 +81,10 @@ std::string Plan::text(const Router& router) const {
       text +=
           "  rings       functions go over whole packets, so several multiprocessors serve a pair (WARP_BATCH changes "
           "that)\n";
+    if (segment.routed && segment.to.size() > 1)
+      text +=
+          "  rings       one multiprocessor serves a pair, and packets for a port whose ring is full are dropped "
+          "there\n";
     if (segment.split)
       text +=
           "  rings       three kernels serve a pair: one receives, one runs the functions, one transmits (KERNELS "
@@ -143,6 +153,7 @@ std::string Plan::json(const Router& router) const {
       entry["warps"] = segment.warps;
       entry["rings_spread"] = segment.spread;
       entry["rings_split"] = segment.split;
+      entry["rings_routed"] = segment.routed;
       entry["rings_in_order"] = segment.in_order;
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;

@@ -1,4 +1,5 @@
 // The passes of GPU ports: which segments a GPU serves from one port's rings to another's, by itself.
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <tuple>
@@ -52,8 +53,7 @@ class Finder {
       if (is<FromGPUPort>(router_.nodes[i])) follow(static_cast<int>(i));
     for (size_t i = 0; i < router_.nodes.size(); ++i) {
       const Node& node = router_.nodes[i];
-      if (!is<ToGPUPort>(node) || segment_of(static_cast<int>(i)).to == static_cast<int>(i) || !diagnostics_.ok())
-        continue;
+      if (!is<ToGPUPort>(node) || leaves_by(static_cast<int>(i)) || !diagnostics_.ok()) continue;
       const auto before = static_cast<size_t>(node.predecessors.empty() ? 0 : node.predecessors[0]);
       error(node,
             format("packets come to it from %s, not from a FromGPUPort on its GPU; use ToDPDKDevice, or %s",
@@ -67,6 +67,7 @@ class Finder {
   Segment& segment_of(int node) const {
     return plan_.segments[static_cast<size_t>(plan_.nodes[static_cast<size_t>(node)].segment)];
   }
+  bool leaves_by(int node) const { return std::ranges::find(segment_of(node).to, node) != segment_of(node).to.end(); }
   void error(const Node& node, const std::string& message) {
     diagnostics_.error(node.where, called(node) + ": " + message);
   }
@@ -74,7 +75,7 @@ class Finder {
   void follow(int from) {
     const Node& port = router_.nodes[static_cast<size_t>(from)];
     Segment& segment = segment_of(from);
-    int to = -1;
+    std::vector<int> to;
     if (segment.has_both())
       return error(port, format("what it receives stays on its GPU, and the functions behind it may be on the CPU as "
                                 "well; give them DEVICE gpu%s",
@@ -94,15 +95,14 @@ class Finder {
                        format("what it receives stays on a GPU up to a ToGPUPort, but %s, on its way, does not run "
                               "with it there; %s",
                               called(there).c_str(), remedy(there, here).c_str()));
-        if (!is<ToGPUPort>(there)) continue;
-        if (to >= 0 && to != target)
-          return error(port, format("its packets leave by %s and by %s; let all of them leave by one ToGPUPort",
-                                    called(router_.nodes[static_cast<size_t>(to)]).c_str(), called(there).c_str()));
-        to = target;
+        if (is<ToGPUPort>(there) && std::ranges::find(to, target) == to.end()) to.push_back(target);
       }
     }
-    if (to < 0) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
-    segment.from = from, segment.to = to;
+    if (to.empty()) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
+    if (to.size() > gpu::kMaxOutputs)
+      return error(port, format("its packets leave by %zu ToGPUPorts, and %d can be; take some out", to.size(),
+                                gpu::kMaxOutputs));
+    segment.from = from, segment.to = std::move(to);
   }
 
   /** Only rings give functions packets in the order of arrival, and to a few of them. */
@@ -158,22 +158,32 @@ class Finder {
     check_devices(configs);
     check_sockets();
     check_processes();
-    for (const Segment& segment : plan_.segments) {
+    for (Segment& segment : plan_.segments) {
       if (!segment.has_rings()) continue;
-      const Node &in = router_.nodes[static_cast<size_t>(segment.from)],
-                 &out = router_.nodes[static_cast<size_t>(segment.to)];
-      const GPUPort::Config &from_config = configs.at(port_of(in)), &to_config = configs.at(port_of(out));
-      const int received = from_config.memif.interface.queues, sent = to_config.memif.interface.queues;
-      if (from_config.is_nic() != to_config.is_nic())
-        error(out,
-              format("one of it and %s, whose packets it sends, is a memif (SOCKET), the other a soft NIC (SOFTNIC); "
-                     "let both be of a kind",
-                     called(in).c_str()));
-      check_room(segment, from_config);
-      if (received != sent)
-        error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
-                          sent, called(in).c_str(), received));
+      const Node& in = router_.nodes[static_cast<size_t>(segment.from)];
+      const GPUPort::Config& from = configs.at(port_of(in));
+      segment.routed = segment.to.size() > 1;
+      for (const int port : segment.to) {
+        const Node& out = router_.nodes[static_cast<size_t>(port)];
+        const GPUPort::Config& to = configs.at(port_of(out));
+        segment.routed = segment.routed || from.is_nic() != to.is_nic();
+        const int received = from.memif.interface.queues, sent = to.memif.interface.queues;
+        if (received != sent)
+          error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
+                            sent, called(in).c_str(), received));
+      }
+      if (segment.routed) check_one_block(in, segment, from);
+      check_room(segment, from);
     }
+  }
+  void check_one_block(const Node& in, const Segment& segment, const GPUPort::Config& from) {
+    const std::string why = segment.to.size() > 1
+                                ? format("its packets leave by %zu ToGPUPorts", segment.to.size())
+                                : std::string("its packets go from a memif to a soft NIC, or the other way");
+    if (from.split) error(in, "KERNELS: " + why + ", which one kernel takes them to; leave split out");
+    if (from.warp_batch > gpu::kMaxRingWorkers * gpu::kSlotPackets)
+      error(in, format("WARP_BATCH: %s, which one multiprocessor takes them to; give it %d at most", why.c_str(),
+                       gpu::kMaxRingWorkers * gpu::kSlotPackets));
   }
   /** Functions work on packets where they lie, and in a peer's buffers nothing is kept free around them. */
   void check_room(const Segment& segment, const GPUPort::Config& from) {

@@ -143,7 +143,7 @@ void find_exits(const Router& router, Plan& plan) {
       segment.exits.push_back({node, target, reason, head});
       return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
     };
-    if (segment.has_rings()) segment.exits.push_back({segment.from, segment.to, 0, 0});
+    for (const int port : segment.to) segment.exits.push_back({segment.from, port, 0, 0});
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Element& element = *node.element;
@@ -154,8 +154,8 @@ void find_exits(const Router& router, Plan& plan) {
       const int before_behind = before[k] - element.moves_head() + (element.head_varies() ? element.prepends() : 0);
       segment.reach = std::max(segment.reach, before_behind);
       for (int target : node.targets) {
-        if (target == segment.to) {
-          to.outputs.push_back(gpu::kExit);
+        if (const auto port = std::ranges::find(segment.to, target); port != segment.to.end()) {
+          to.outputs.push_back(static_cast<uint16_t>(gpu::kExit + (port - segment.to.begin())));
           continue;
         }
         if (plan.nodes[static_cast<size_t>(target)].segment != index) {
@@ -253,11 +253,11 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (segment.has_rings()) {
       const auto port = receiving_port(router, segment);
       segment.split = port && port->split;
-      segment.spread = passes > 0 && !segment.split;
+      segment.spread = passes > 0 && !segment.split && !segment.routed;
       segment.in_order = !segment.split && std::ranges::any_of(segment.nodes, [&](int node) {
         return router.nodes[static_cast<size_t>(node)].element->prefers_order();
       });
-      if (segment.transport != Transport::gather || !port || !may_gather(*port)) {
+      if (segment.transport != Transport::gather || segment.routed || !port || !may_gather(*port)) {
         segment.transport = Transport::direct;
         segment.why_transport = "packets lie in the ports' memory";
       }

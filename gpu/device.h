@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <memory>
 #include <span>
 #include <string>
@@ -81,10 +82,12 @@ struct RingLaunch {
   uint16_t exits;                  ///< of the program
   uint16_t first_node, last_node;  ///< of the program: where packets enter, and what counts those that are transmitted
   std::span<const RingPair> pairs;
+  std::span<const RingOutput> outputs = {};  ///< of kind routed, in the place of each pair's tx: [pairs][outputs]
 };
 /** Where a pair has stopped: packets that have gone through its rings. */
 struct RingStop {
-  uint32_t rx_position, tx_position;
+  uint32_t rx_position = 0, tx_position = 0;
+  std::array<uint32_t, kMaxOutputs> outputs = {};  ///< of kind routed, in the place of tx_position
 };
 
 /** One GPU, or simt. The order of calls: packet_memory() or share_packet_memory(); tables, states, programs and slots;

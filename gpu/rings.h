@@ -34,9 +34,11 @@ struct SharedMemory {
 
 /** What the rings of a pair are: memif's, or those of a NIC. `memif`: this end owns the buffers of both, in one memory,
  *  and packets stay where they are: the rings' buffers change places, as a NIC's do. `memif_copied`: the peer of one of
- *  them, or of both, owns its buffers. */
-enum class RingKind : uint8_t { memif, memif_copied, nic };
-constexpr int kRingKinds = 3;
+ *  them, or of both, owns its buffers. `routed`: several transmitting rings, or one of the other kind (RingOutput); a
+ *  block serves a pair. */
+enum class RingKind : uint8_t { memif, memif_copied, nic, routed };
+constexpr int kRingKinds = 4;
+constexpr int kMaxOutputs = 8;  ///< transmitting rings of a receiving one
 
 /** One ring as the GPU drives it. The end that owns the buffers (memif's client) chooses the buffer behind each
  *  descriptor and never reads from the ring which one it is; the other end reads it and checks it. A NIC's buffers are
@@ -63,13 +65,22 @@ struct RingPair {
   RingEnd rx, tx;
 };
 
-/** Packets of a program's rings by exit: those that functions drop there; the program's exits 1 and 2 are the port's
- *  own, in the order of RingDrop, and the last two those of the transmitting port, in that of PlaceDrop. Device memory,
- *  [exits]. */
+/** One of the transmitting rings that packets of a receiving one leave by: that of exit i of the program is number i.
+ *  If there are several, packets for one that is full are dropped, and else none are received. */
+struct RingOutput {
+  RingEnd end;
+  bool swaps;     ///< its buffers and the receiving ring's lie in one memory, and change places; else it is copied
+  uint16_t node;  ///< of the program: counts what is transmitted
+  uint16_t first_drop;  ///< exit of the first of PlaceDrop
+};
+
+/** Packets of a program's rings by exit: those that functions drop there; the program's first exits are the
+ *  transmitting rings, the next two the receiving port's own, in the order of RingDrop, and the last three those of the
+ *  transmitting port, in that of PlaceDrop; of several as RingOutput says. Device memory, [exits]. */
 using RingCount = unsigned long long;
 enum RingDrop : int { kBadDescriptor, kChained };
-enum PlaceDrop : int { kTooLong, kBadBuffer };
-constexpr int kFirstDropExit = 1, kPlaceDrops = 2;
+enum PlaceDrop : int { kTooLong, kBadBuffer, kFull };
+constexpr int kFirstDropExit = 1, kPlaceDrops = 3;  ///< the former with one transmitting ring
 
 /** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their
  *  own. */
@@ -77,14 +88,15 @@ struct RingControl {
   alignas(128) uint32_t stop;         ///< host: end when all that has been begun is published
   alignas(128) uint32_t fault;        ///< GPU: RingFault, when it has ended by itself
   uint32_t rx_position, tx_position;  ///< GPU: where it has ended
+  uint32_t outputs[kMaxOutputs];      ///< the same of kind routed, in the place of tx_position
 };
 
-/** What a peer does that no honest one does. */
+/** What a peer does that no honest one does. Of several transmitting rings that of number i is kTxIndexLies + i. */
 enum RingFault : uint32_t { kNoFault, kRxIndexLies, kTxIndexLies };
 constexpr const char* text(RingFault fault) {
-  return fault == kRxIndexLies   ? "the peer says that it has filled more descriptors than a ring has"
-         : fault == kTxIndexLies ? "the peer says that it has emptied more descriptors than were filled"
-                                 : "";
+  return fault == kNoFault       ? ""
+         : fault == kRxIndexLies ? "the peer says that it has filled more descriptors than a ring has"
+                                 : "the peer says that it has emptied more descriptors than were filled";
 }
 
 }  // namespace heddle::gpu

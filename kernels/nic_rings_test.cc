@@ -132,7 +132,7 @@ class Nic {
   }
 
  private:
-  static constexpr uint16_t kExits = 6;
+  static constexpr uint16_t kExits = 7;
 
   bool is_buffer(const uint8_t* at) const {
     const auto offset = static_cast<size_t>(at - pool_);
@@ -148,7 +148,7 @@ class Nic {
     const auto exit = [](int number) { return static_cast<uint16_t>(gpu::kExit + number); };
     from.outputs = {1}, from.drops = {exit(1), exit(2)};
     function.outputs = {gpu::kExit}, function.drops = {exit(3)};
-    to.drops = {exit(4), exit(5)};
+    to.drops = {exit(4), exit(5), exit(6)};
     spec.nodes = {from, function, to};
     spec.writes_packets = true;
     program_ = device_->add_program(spec);

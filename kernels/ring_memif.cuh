@@ -10,7 +10,7 @@ namespace heddle::gpu {
  *  copied. `reads_packets`: whether the kernel that reads descriptors reads packets as well. */
 template <bool swaps, bool reads_packets = true>
 struct MemifRings {
-  static constexpr bool kSwaps = swaps, kOnHost = true;
+  static constexpr bool kSwaps = swaps, kOnHost = true, kRouted = false;
 
   /** Polls the peers' indices and the host's stop word in one load. */
   class Watch : public RingWatch {
@@ -97,8 +97,13 @@ struct MemifRings {
 
   /** Moves the indices: packets before `to` have been received, those before `sent` are to be sent. */
   static __device__ void tell(const RingPair& pair, Watch&, uint32_t to, uint32_t sent) {
-    const RingEnd &rx = pair.rx, &tx = pair.tx;
+    tell_sent(pair.tx, sent);
+    tell_received(pair.rx, to);
+  }
+  static __device__ void tell_sent(const RingEnd& tx, uint32_t sent) {
     store(tx.owner ? tx.ring->head : tx.ring->tail, sent);
+  }
+  static __device__ void tell_received(const RingEnd& rx, uint32_t to) {
     store(rx.owner ? rx.ring->head : rx.ring->tail, rx.owner ? to + rx.size : to);
   }
 

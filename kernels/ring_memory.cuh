@@ -47,6 +47,12 @@ struct TeamTile : RingTile {
   uint8_t* to[kSlotPackets];  ///< where a packet is to be copied; null: nowhere
 };
 
+/** One whose packets leave by several rings. */
+struct RoutedTile : TeamTile {
+  int exit[kSlotPackets];        ///< number of the ring that a packet was to leave by; -1: none
+  uint32_t place[kSlotPackets];  ///< there, if it is not dropped
+};
+
 /** Takes `bytes`, whole words, to memory of this block's. The whole block calls it. */
 __device__ inline void take(void* to, const void* from, size_t bytes) {
   for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)

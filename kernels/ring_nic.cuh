@@ -9,7 +9,7 @@
 namespace heddle::gpu {
 
 struct NicRings {
-  static constexpr bool kSwaps = true, kOnHost = false;
+  static constexpr bool kSwaps = true, kOnHost = false, kRouted = false;
 
   /** Polls the done bits of the next descriptors of both rings. Of those that the NIC does not own it looks at none:
    *  what they say is from the round before. */
@@ -45,6 +45,16 @@ struct NicRings {
       BlockWords::store_release(told_received_, received);
       BlockWords::store_release(told_sent_, sent);
       return news;
+    }
+
+    /** How many descriptors from `from` on, up to `most`, are done, as this word of theirs says. One warp calls it. */
+    static __device__ uint32_t done_from(const RingEnd& end, int word, uint32_t from, uint32_t most) {
+      uint32_t status[kRows];
+#pragma unroll
+      for (uint32_t row = 0; row < kRows; ++row)
+        status[row] =
+            load_status(end.descriptors[(from + row * kLanes + threadIdx.x % kLanes) & (end.size - 1)].word[word]);
+      return min(first_undone(status), most);
     }
 
    private:
@@ -87,6 +97,14 @@ struct NicRings {
                      ixgbe::to_send(tx.bus + static_cast<uint64_t>(frame - tx.memory[0].base), length));
   }
 
+  /** A packet that is to be copied: returns where to. */
+  static __device__ uint8_t* place_copy(const RingEnd& tx, uint32_t slot, uint32_t length) {
+    uint8_t* const to =
+        tx.memory[0].base + DeviceAtomic<uint32_t>(tx.buffers[slot]).load(cuda::memory_order_relaxed) + tx.headroom;
+    place(tx, slot, to, length);
+    return to;
+  }
+
   /** The receiving ring is full of buffers for the first time: the NIC gets all but one, or the tail would be the
    *  head. */
   static __device__ void tell_filled(const RingEnd& rx) { ring(rx, rx.size - 1); }
@@ -97,7 +115,6 @@ struct NicRings {
     ring(pair.rx, to + pair.rx.size - 1);
   }
 
- private:
   static __device__ void ring(const RingEnd& end, uint32_t position) {
     SystemAtomic<uint32_t>(*end.tail).store(position & (end.size - 1), cuda::memory_order_relaxed);
   }

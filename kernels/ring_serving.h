@@ -138,11 +138,13 @@ struct RingHandover {
 
 /** What a launch of the rings' kernel serves: block b the pair b / blocks, until its control says stop. */
 struct RingServing {
-  const RingPair* pairs;   ///< pinned
-  RingControl* controls;   ///< by pair, pinned
-  FarBoard* boards;        ///< by pair, if it has several blocks: device memory, begun
-  uint32_t blocks;         ///< of a pair
-  const Program* program;  ///< device memory; exit 0 is the transmitting ring
+  const RingPair* pairs;      ///< pinned
+  RingControl* controls;      ///< by pair, pinned
+  FarBoard* boards;           ///< by pair, if it has several blocks: device memory, begun
+  uint32_t blocks;            ///< of a pair
+  const RingOutput* outputs;  ///< [pair][output_count], if their kind is routed: pinned
+  uint32_t output_count;
+  const Program* program;  ///< device memory; the first exits are transmitting rings
   RingCount* drops;        ///< [exits], device memory, see gpu/rings.h
   uint16_t exits;
   uint16_t first_node;      ///< where packets enter the program

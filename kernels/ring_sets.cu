@@ -22,14 +22,15 @@ constexpr int kMaxTeamsHere = kMaxTeams;
 }  // namespace
 
 RingSets::RingSets(size_t most_shared_bytes) : pinned_(Arena::kPinned), device_(Arena::kDevice) {
-  const RingKernel one[kRingKinds][2] = {{memif_ring_kernel(), memif_spread_ring_kernel()},
-                                         {memif_copied_ring_kernel(), memif_copied_spread_ring_kernel()},
-                                         {nic_ring_kernel(), nic_spread_ring_kernel()}};
-  const SplitRingKernels split[kRingKinds] = {memif_split_ring_kernels(), memif_copied_split_ring_kernels(),
-                                              nic_split_ring_kernels()};
+  const RingKernel one[kAlike][2] = {{memif_ring_kernel(), memif_spread_ring_kernel()},
+                                     {memif_copied_ring_kernel(), memif_copied_spread_ring_kernel()},
+                                     {nic_ring_kernel(), nic_spread_ring_kernel()}};
+  const SplitRingKernels split[kAlike] = {memif_split_ring_kernels(), memif_copied_split_ring_kernels(),
+                                          nic_split_ring_kernels()};
   static_assert(static_cast<int>(RingKind::memif) == 0 && static_cast<int>(RingKind::memif_copied) == 1 &&
                 static_cast<int>(RingKind::nic) == 2);
-  for (int kind = 0; kind < kRingKinds; ++kind) {
+  load(routed_, routed_ring_kernel(), most_shared_bytes);
+  for (int kind = 0; kind < kAlike; ++kind) {
     for (size_t k = 0; k < std::size(one[kind]); ++k) load(kernels_[kind][k], one[kind][k], most_shared_bytes);
     for (size_t k = 0; k < split[kind].size(); ++k) load(split_kernels_[kind][k], split[kind][k], most_shared_bytes);
   }
@@ -58,9 +59,10 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
   set.count = pairs;
   set.memory_units = (bytes + 15) / 16;
   bytes = set.memory_units * 16;
-  const bool spread = !split && workers > kMaxRingWorkers;
-  const auto& split_kernels = split_kernels_[static_cast<int>(kind)];
-  const Kernel& runs = split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
+  const bool routed = kind == RingKind::routed, spread = !split && workers > kMaxRingWorkers;
+  if (routed && (split || spread)) throw Error("one block serves a pair of rings whose packets are routed");
+  const auto& split_kernels = split_kernels_[routed ? 0 : static_cast<int>(kind)];
+  const Kernel& runs = routed ? routed_ : split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
   const int least = split || spread ? 1 : 2;  // in a block: of one that does all, the scout takes packets as well
   const size_t fit = bytes == 0 ? kMaxRingWorkers + 1 : runs.most_dynamic_bytes / bytes;
   if (fit < static_cast<size_t>(least))
@@ -96,6 +98,7 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
     set.stage_bytes = stage_bytes, set.gate = gate;
     set.stage = device_.take<uint8_t>(static_cast<size_t>(pairs * set.blocks) * kSlotPackets * stage_bytes);
   }
+  if (routed) set.outputs = pinned_.take<RingOutput>(static_cast<size_t>(pairs) * kMaxOutputs);
   set.pairs = pinned_.take<RingPair>(static_cast<size_t>(pairs));
   set.controls = pinned_.take<RingControl>(static_cast<size_t>(pairs));
   sets_.push_back(std::move(set));
@@ -129,6 +132,8 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
     set.pairs[i] = launch.pairs[static_cast<size_t>(i)];
     set.controls[i] = {};
   }
+  set.output_count = static_cast<uint32_t>(launch.outputs.size() / static_cast<size_t>(set.count));
+  std::copy(launch.outputs.begin(), launch.outputs.end(), set.outputs);
   begin(set, set.boards, set.first_boards);
   begin(set, set.handovers, set.first_handovers);
   set.running = true;
@@ -140,9 +145,10 @@ void RingSets::start(RingsId rings, const RingLaunch& launch, const Program* pro
       config.dynamicSmemBytes = stage.dynamic_bytes;
       config.stream = stage.stream;
       stage.kernel->launcher.launch(
-          config, {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), program, drops, launch.exits,
-                   launch.first_node, launch.last_node, static_cast<uint32_t>(set.memory_units), set.stage,
-                   set.stage_bytes, set.gate, set.handovers, set.tiles});
+          config,
+          {set.pairs, set.controls, set.boards, static_cast<uint32_t>(set.blocks), set.outputs, set.output_count,
+           program, drops, launch.exits, launch.first_node, launch.last_node, static_cast<uint32_t>(set.memory_units),
+           set.stage, set.stage_bytes, set.gate, set.handovers, set.tiles});
     }
   } catch (const Error&) {  // each kernel ends without those behind it
     stop(rings);
@@ -157,7 +163,11 @@ std::vector<RingStop> RingSets::stop(RingsId rings) {
   for (int i = 0; i < set.count; ++i) __atomic_store_n(&set.controls[i].stop, 1u, __ATOMIC_RELEASE);
   set.running = false;
   for (const Stage& stage : set.stages) HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stage.stream));
-  for (int i = 0; i < set.count; ++i) stops.push_back({set.controls[i].rx_position, set.controls[i].tx_position});
+  for (int i = 0; i < set.count; ++i) {
+    const RingControl& control = set.controls[i];
+    stops.push_back({control.rx_position, control.tx_position});
+    std::copy_n(control.outputs, kMaxOutputs, stops.back().outputs.begin());
+  }
   return stops;
 }
 

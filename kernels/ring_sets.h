@@ -57,6 +57,8 @@ class RingSets {
     std::vector<Stage> stages;  // in the order in which packets go through them
     RingPair* pairs;            // pinned, [count]
     RingControl* controls;      // pinned, [count]
+    RingOutput* outputs;        // pinned, [count][kMaxOutputs] at most; null: as in RingServing
+    uint32_t output_count;      // of a pair, since the last start
     FarBoard *boards,
         *first_boards;  // [count], in device memory, and pinned, as they are at the start; null: one block a pair
     RingHandover *handovers, *first_handovers;  // [count], the same; null: one kernel
@@ -81,8 +83,10 @@ class RingSets {
   }
 
   Arena pinned_, device_;
-  Kernel kernels_[kRingKinds][2];                    // with one block a pair, or several
-  std::array<Kernel, 3> split_kernels_[kRingKinds];  // with three kernels
+  static constexpr int kAlike = 3;               // kinds of rings that are alike: all but `routed`
+  Kernel kernels_[kAlike][2];                    // with one block a pair, or several
+  std::array<Kernel, 3> split_kernels_[kAlike];  // with three kernels
+  Kernel routed_;
   std::vector<Set> sets_;
 };
 

@@ -21,6 +21,7 @@ struct RingKernel {
 RingKernel memif_ring_kernel();
 RingKernel memif_copied_ring_kernel();
 RingKernel nic_ring_kernel();
+RingKernel routed_ring_kernel();
 RingKernel memif_spread_ring_kernel();
 RingKernel memif_copied_spread_ring_kernel();
 RingKernel nic_spread_ring_kernel();

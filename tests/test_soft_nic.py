@@ -205,7 +205,6 @@ def test_without_end(heddle, queues, kernels):
 
 
 MISTAKES = {
-    'FromGPUPort(a, SOFTNIC "net_null0") -> EtherMirror -> ToGPUPort(b, SOCKET x)': "is a memif (SOCKET), the other a soft NIC",
     'FromGPUPort(a, SOFTNIC "net_null0") -> EtherMirror -> ToGPUPort(b, SOFTNIC "net_null0")': "SOFTNIC: port a has this "
     "device already",
     'FromGPUPort(a, SOFTNIC "net_null0") -> EtherMirror -> ToGPUPort(a); FromDPDKDevice(net_null0) -> Discard': "SOFTNIC: a "

@@ -11,8 +11,10 @@ namespace heddle {
  *      SOFTNIC, NIC_SOCKET])
  *
  *  Everything between it and a ToGPUPort must run on one GPU: functions with DEVICE gpu (or --device gpu), and neutral
- *  elements such as Strip and GetIPAddress. Packets keep their order. All ways out lead to one ToGPUPort, which may be
- *  that of the same port, as in the example, or of another one with as many QUEUES.
+ *  elements such as Strip and GetIPAddress. Packets keep their order. All ways out lead to ToGPUPorts, up to 8, which
+ *  may be that of the same port, as in the example, or of others with as many QUEUES, memifs and soft NICs side by
+ *  side. If there are several, or one is of another kind than this port, one multiprocessor serves a ring pair: KERNELS
+ *  fused and WARP_BATCH 448 at most.
  *
  *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
  *  the two has the other arguments. With SOCKET the port is a memif interface, version 2.0: shared memory with another
@@ -42,8 +44,7 @@ namespace heddle {
  *  what comes to it, and by a kernel in the place of its DMA engine. QUEUES: 1 (default) to 8; all receive queues of
  *  the device are shared out among them. NDESC: 32 to 4096. BUFFER: 1024 to 16384 bytes, a multiple of 1024; as the
  *  chip does, it spreads a longer frame over several buffers, and that is dropped (`chained`, once for each buffer).
- *  While the rings are full, frames wait in the device, which counts what it drops. Both ports of a chain are of one
- *  kind, and a device belongs to one port.
+ *  While the rings are full, frames wait in the device, which counts what it drops. A device belongs to one port.
  *
  *  NIC_SOCKET: in the place of SOFTNIC, the socket of a process that plays the NIC: `heddle softnic SOCKET DEVICE`,
  *  with the same --device as this port, and its QUEUES and BUFFER as --queues and --buffer. Rings and frames lie in
@@ -71,6 +72,11 @@ namespace heddle {
  *  Example:
  *
  *      FromGPUPort(lan, SOCKET /tmp/lan.sock, ROLE server) -> EtherMirror(DEVICE gpu) -> ToGPUPort(lan);
+ *
+ *      FromGPUPort(eth, SOFTNIC "net_af_packet0,iface=eth0") -> CheckIPHeader(14, DEVICE gpu)
+ *          -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1, DEVICE gpu);
+ *      rt[0] -> ToGPUPort(lan, SOCKET /tmp/lan.sock);
+ *      rt[1] -> ToGPUPort(eth);
  */
 class FromGPUPort : public GPUPort {
  public:

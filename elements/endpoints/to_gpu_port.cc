@@ -3,7 +3,7 @@
 namespace heddle {
 
 std::span<const char* const> ToGPUPort::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"too_long", "bad_buffer"};
+  static constexpr const char* kReasons[] = {"too_long", "bad_buffer", "full"};
   return kReasons;
 }
 
