@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <bit>
 #include <functional>
@@ -84,10 +85,12 @@ class RingRig {
   struct Function {
     std::string name = "EtherMirror";
     std::vector<std::byte> table;
-    std::vector<int> outputs = {kTransmit};  ///< where packets go: number of a function behind it, or kTransmit
+    std::vector<int> outputs = {kTransmit};  ///< where packets go: number of a function behind it, or transmit(i)
     size_t states = 1;                       ///< State of it, one behind the other
   };
   static constexpr int kTransmit = -1;
+  /** The transmitting ring number `i` of a pair. */
+  static constexpr int transmit(int i) { return kTransmit - i; }
 
   struct Options {
     std::string device;
@@ -96,6 +99,7 @@ class RingRig {
     uint32_t capacity = 2048;            ///< bytes of packets that buffers are said to hold
     int workers = gpu::kMaxRingWorkers;  ///< a pair's, warps or teams (gpu/rings.h); 0: teams_of_pair()
     bool split = false;                  ///< three kernels serve a pair; then at most gpu::kMaxRingWorkers in each
+    int outputs = 0;       ///< transmitting rings of a pair, of kind routed; 0: one, and rings that are alike
     bool owner = true;     ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
     uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
     std::vector<Function> functions = {{}};  ///< packets enter by the first
@@ -136,13 +140,17 @@ class RingRig {
     for (size_t i = 0; i < stops.size(); ++i) {
       pairs_[i].rx.position = stops[i].rx_position, pairs_[i].tx.position = stops[i].tx_position;
       pairs_[i].rx.fresh = false;
+      for (size_t o = 0; o < static_cast<size_t>(options_.outputs); ++o)
+        outputs_[i * static_cast<size_t>(options_.outputs) + o].end.position = stops[i].outputs[o];
     }
   }
-  void resume() { device_->start_rings(rings_id_, {program_, drops_, kExits, 1, last_node(), pairs_}); }
+  void resume() { device_->start_rings(rings_id_, {program_, drops_, exits(), 1, last_node(), pairs_, outputs_}); }
 
-  PeerEnd& end(int pair) { return *ends_[static_cast<size_t>(pair)]; }
+  /** The peer of a pair; of several outputs what takes from number `output`, and the first alone is to send. */
+  PeerEnd& end(int pair, int output = 0) { return *ends_[static_cast<size_t>(pair * ways() + output)]; }
   int pairs() const { return options_.pairs; }
   gpu::Device& device() { return *device_; }
+  gpu::RingFault fault() const { return device_->ring_fault(rings_id_); }
   /** Calls `visit(frame)` for every buffer. */
   void each_buffer(const std::function<void(uint8_t*)>& visit) {
     for (size_t at = 0; at < buffers_.bytes(); at += kStride) visit(base() + at + kHeadroom);
@@ -152,20 +160,21 @@ class RingRig {
   };
   Counts counts() {
     std::vector<gpu::NodeCounts> nodes(last_node() + 1u);
-    gpu::RingCount drops[kExits], dropped = 0;
+    std::vector<gpu::RingCount> drops(exits());
     device_->read_state(counts_, 0, std::as_writable_bytes(std::span(nodes)));
     device_->read_state(drops_, 0, std::as_writable_bytes(std::span(drops)));
-    for (const gpu::RingCount one : drops) dropped += one;
-    return {nodes.front().packets, nodes.back().packets, dropped};
+    Counts counts{nodes.front().packets, 0, 0};
+    for (const gpu::RingCount one : drops) counts.dropped += one;
+    for (int o = 0; o < ways(); ++o) counts.sent += nodes[static_cast<size_t>(node_of_way(o))].packets;
+    return counts;
   }
 
  private:
   static constexpr uint32_t kStride = 2304, kHeadroom = 128;
-  static constexpr uint16_t kExits = 7;
 
   RingRig(Options options, std::shared_ptr<gpu::Device> device)
       : options_(std::move(options)), device_(std::move(device)) {
-    const uint32_t rings = static_cast<uint32_t>(options_.pairs) * 2;
+    const auto outputs = static_cast<uint32_t>(ways()), rings = static_cast<uint32_t>(options_.pairs) * (1 + outputs);
     if (options_.workers == 0)
       options_.workers = options_.split ? gpu::kMaxRingWorkers
                                         : gpu::teams_of_pair(device_->info().multiprocessors, true,
@@ -175,13 +184,21 @@ class RingRig {
     buffers_ = memif::Region(size_t{rings} * options_.size * kStride);
     device_->share(shared(rings_)), device_->share(shared(buffers_));
     add_program();
-    for (uint32_t i = 0; i < rings / 2; ++i) {
-      gpu::RingPair pair{ring_end(2 * i, ring_bytes), ring_end(2 * i + 1, ring_bytes)};
-      pairs_.push_back(pair);
-      ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
+    for (uint32_t i = 0; i < rings; i += 1 + outputs) {
+      const gpu::RingEnd rx = ring_end(i, false, ring_bytes);
+      for (uint32_t o = 0; o < outputs; ++o) {
+        const gpu::RingPair pair{rx, ring_end(i + 1 + o, true, ring_bytes)};
+        if (o == 0) pairs_.push_back(pair);
+        if (options_.outputs > 0)
+          outputs_.push_back({pair.tx, options_.owner, node_of_way(static_cast<int>(o)),
+                              static_cast<uint16_t>(first_place_drop() + o * gpu::kPlaceDrops)});
+        ends_.push_back(std::make_unique<PeerEnd>(pair, base()));
+      }
     }
     rings_id_ = device_->add_rings(program_, options_.pairs,
-                                   options_.owner ? gpu::RingKind::memif : gpu::RingKind::memif_copied,
+                                   options_.outputs > 0 ? gpu::RingKind::routed
+                                   : options_.owner     ? gpu::RingKind::memif
+                                                        : gpu::RingKind::memif_copied,
                                    options_.workers, options_.capacity, options_.split);
   }
 
@@ -189,20 +206,30 @@ class RingRig {
     return {reinterpret_cast<uint8_t*>(region.base()), region.bytes()};
   }
   uint8_t* base() const { return reinterpret_cast<uint8_t*>(buffers_.base()); }
-  uint16_t last_node() const { return static_cast<uint16_t>(options_.functions.size() + 1); }
+  // Exits: the transmitting rings, RingDrop, what functions drop, and each output's PlaceDrop.
+  int ways() const { return std::max(1, options_.outputs); }
+  uint16_t first_place_drop() const { return static_cast<uint16_t>(ways() + 3); }
+  uint16_t exits() const { return static_cast<uint16_t>(first_place_drop() + ways() * gpu::kPlaceDrops); }
+  uint16_t node_of_way(int output) const {
+    return static_cast<uint16_t>(options_.functions.size() + 1 + static_cast<size_t>(output));
+  }
+  uint16_t last_node() const { return node_of_way(ways() - 1); }
 
   void add_program() {
     gpu::ProgramSpec spec;
     counts_ = device_->add_state((last_node() + 1u) * sizeof(gpu::NodeCounts));
-    drops_ = device_->add_state(kExits * sizeof(gpu::RingCount));
+    drops_ = device_->add_state(exits() * sizeof(gpu::RingCount));
     const auto exit = [](int number) { return static_cast<uint16_t>(gpu::kExit + number); };
     gpu::ProgramSpec::Node from{}, to{};
     from.function = to.function = -1;
-    from.outputs = {1}, from.drops = {exit(1), exit(2)};
-    to.drops = {exit(4), exit(5), exit(6)};
+    from.outputs = {1}, from.drops = {exit(ways()), exit(ways() + 1)};
     spec.nodes = {from};
-    for (const Function& function : options_.functions) spec.nodes.push_back(node_of(function, exit(3)));
-    spec.nodes.push_back(to);
+    for (const Function& function : options_.functions) spec.nodes.push_back(node_of(function, exit(ways() + 2)));
+    for (int o = 0; o < ways(); ++o) {
+      const int first = first_place_drop() + o * gpu::kPlaceDrops;
+      to.drops = {exit(first), exit(first + 1), exit(first + 2)};
+      spec.nodes.push_back(to);
+    }
     spec.columns = options_.columns;
     spec.counts = counts_;
     spec.writes_packets = true;
@@ -218,13 +245,13 @@ class RingRig {
     if (const size_t bytes = gpu::functions()[static_cast<size_t>(node.function)].state_bytes; bytes > 0)
       node.state = device_->add_state(bytes * function.states);
     for (const int output : function.outputs)
-      node.outputs.push_back(output == kTransmit ? gpu::kExit : static_cast<uint16_t>(1 + output));
+      node.outputs.push_back(static_cast<uint16_t>(output < 0 ? gpu::kExit + kTransmit - output : 1 + output));
     node.drops.assign(kMaxReasons, dropped);
     return node;
   }
 
-  /** Ring number `i`; the GPU receives from the even ones. */
-  gpu::RingEnd ring_end(uint32_t i, size_t ring_bytes) {
+  /** Ring number `i`, which the GPU transmits on or receives from. */
+  gpu::RingEnd ring_end(uint32_t i, bool transmits, size_t ring_bytes) {
     auto* ring = reinterpret_cast<memif::Ring*>(rings_.base() + i * ring_bytes);
     ring->cookie = memif::kCookie, ring->flags = memif::kPolls;
     std::vector<uint32_t> offsets(options_.size);
@@ -240,7 +267,7 @@ class RingRig {
     end.region_count = 1, end.memory[0] = shared(buffers_);
     if (options_.owner)
       end.buffers = static_cast<uint32_t*>(device_->address(device_->add_table(std::as_bytes(std::span(offsets)))));
-    else if (i % 2 == 1)
+    else if (transmits)
       ring->head = static_cast<uint16_t>(options_.size);  // the peer's buffers are free
     return end;
   }
@@ -249,7 +276,8 @@ class RingRig {
   memif::Region rings_, buffers_;  // they go after the device
   std::shared_ptr<gpu::Device> device_;
   std::vector<gpu::RingPair> pairs_;
-  std::vector<std::unique_ptr<PeerEnd>> ends_;
+  std::vector<gpu::RingOutput> outputs_;        // [pairs][outputs]
+  std::vector<std::unique_ptr<PeerEnd>> ends_;  // [pairs][ways]
   gpu::ProgramId program_{};
   gpu::StateId counts_{}, drops_{};
   gpu::RingsId rings_id_{};

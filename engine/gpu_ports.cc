@@ -146,6 +146,18 @@ void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
                format("packets go from soft NIC %s to %s, and of these two one alone cannot go on; leave both, or "
                       "start the program anew",
                       way.first->name.c_str(), way.second->name.c_str()));
+  for (const Port& port : ports_) {
+    const RingPort& rings = *port.rings;
+    if (!rings.nic || port.is_new(this)) continue;
+    for (const Direction direction : {kReceive, kTransmit}) {
+      const bool has_now = std::ranges::any_of(
+          ways, [&](const Ends& way) { return (direction == kReceive ? way.first : way.second) == &rings; });
+      if (has_now == (rings.nic->pool(direction) != nullptr)) continue;
+      const char* const element = direction == kReceive ? "FromGPUPort" : "ToGPUPort";
+      refuse(port, format("soft NIC %s runs %s a %s; leave it so, or start the program anew", rings.name.c_str(),
+                          has_now ? "without" : "with", element));
+    }
+  }
 }
 
 void GpuPorts::make_memory(const Plan& plan) {
@@ -248,36 +260,43 @@ int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceIn
   return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
 }
 
-/** Those between which packets go have one pool, and another one that gets packets of a memif has one of its own. */
+/** Those between which packets go have one pool, and one that gets packets of a memif has its own. */
 void GpuPorts::add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends) {
-  gpu::Device& device = way.segment->device();
-  RingPort& from = *way.from;
-  uint32_t largest = from.nic ? from.config.buffer_bytes : 0;
-  bool shared = from.remote() != nullptr;
-  uint64_t buffers = from.nic ? from.nic->buffers() : 0;
-  for (const RingPort* to : way.to) {
-    if (!to->nic || to->nic->pool(kTransmit) != nullptr) continue;
-    largest = std::max(largest, to->config.buffer_bytes);
-    shared = shared || to->remote() != nullptr;
-    buffers += to->nic->buffers();
-  }
-  std::shared_ptr<const SoftNicPort::Pool> pool;
-  uint32_t first = 0;
-  const auto add = [&](RingPort& port, Direction direction) {
-    if (!port.nic) return;
-    if (port.nic->pool(direction) == nullptr) {
-      if (pool == nullptr) {
-        const uint32_t stride = headroom_ + round_up(largest + appends);
-        check_offsets(buffers * stride);
-        pool = std::make_shared<const SoftNicPort::Pool>(own, buffers * stride, stride, headroom_, shared);
-      }
-      port.nic->add(own, *memory_, direction, pool, first);
-      first += port.nic->buffers();
+  using End = std::pair<RingPort*, Direction>;
+  const auto add = [&](std::vector<End> ends) {
+    uint32_t largest = 0;
+    uint64_t buffers = 0;
+    bool shared = false;
+    std::erase_if(ends, [](const End& end) { return !end.first->nic; });
+    for (const auto& [port, direction] : ends) {
+      if (port->nic->pool(direction) != nullptr) continue;
+      largest = std::max(largest, port->config.buffer_bytes);
+      shared = shared || port->remote() != nullptr;
+      buffers += port->nic->buffers();
     }
-    port.nic->add_engines(device, direction);
+    std::shared_ptr<const SoftNicPort::Pool> pool;
+    if (buffers > 0) {
+      const uint32_t stride = headroom_ + round_up(largest + appends);
+      check_offsets(buffers * stride);
+      pool = std::make_shared<const SoftNicPort::Pool>(own, buffers * stride, stride, headroom_, shared);
+    }
+    uint32_t first = 0;
+    for (const auto& [port, direction] : ends) {
+      if (port->nic->pool(direction) == nullptr) {
+        port->nic->add(own, *memory_, direction, pool, first);
+        first += port->nic->buffers();
+      }
+      port->nic->add_engines(way.segment->device(), direction);
+    }
   };
-  add(from, kReceive);
-  for (RingPort* to : way.to) add(*to, kTransmit);
+  std::vector<End> ends;
+  if (way.from->nic) ends.emplace_back(way.from, kReceive);
+  for (RingPort* to : way.to)
+    if (way.from->nic)
+      ends.emplace_back(to, kTransmit);
+    else
+      add({{to, kTransmit}});
+  add(std::move(ends));
 }
 
 void GpuPorts::open() {
@@ -352,7 +371,9 @@ void GpuPorts::stop() {
   const char* const reason = serving_ ? "the program ends" : "the port is closed";
   if (serving_) {
     for (const Port& port : ports_)
-      if (port.rings->nic) port.rings->nic->stop_receiving();
+      if (port.rings->nic)
+        port.rings->nic->stop_receiving(
+            std::ranges::none_of(ways_, [&](const Way& way) { return way.from == port.rings.get() && !way.running; }));
     for (Way& way : ways_) end(way);
     wake_peers();
     serving_ = false;

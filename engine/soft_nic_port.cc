@@ -194,9 +194,9 @@ void SoftNicPort::take_over(const dpdk::Port* port) {
   go_on();
 }
 
-void SoftNicPort::stop_receiving() {
-  if (remote_) remote_->close();
-  for (auto& receiver : receivers_) receiver->close();
+void SoftNicPort::stop_receiving(bool served) {
+  if (remote_ && served) remote_->close();
+  for (auto& receiver : receivers_) served ? receiver->close() : receiver->give_up();
   for (auto& receiver : receivers_) receiver->stop();
 }
 

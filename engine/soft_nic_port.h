@@ -73,8 +73,9 @@ class SoftNicPort {
   /** The same, with the engines that add_engines() has made since, and with `port` in the place of the same port's
    *  former object. */
   void take_over(const dpdk::Port* port);
-  /** Receives no more, and returns when the GPU has taken what has come. */
-  void stop_receiving();
+  /** Receives no more, and returns when the GPU has taken what has come, or, if no kernel is there to (not `served`),
+   *  at once. */
+  void stop_receiving(bool served);
   /** Ends it when what is to be sent is sent. The GPU drives the rings no more. */
   void stop();
   /** stop(), if that has not been called: of what is in the receive ring nobody takes any more. Then gives back what it

@@ -56,6 +56,7 @@ struct RoutedRings {
       rx_ = &pair.rx;
       stop_ = reinterpret_cast<uint16_t*>(&control.stop);
       told_received_ = pair.rx.position;
+      fault_ = kNoFault;
       for (uint32_t o = 0; o < outputs_->count; ++o) told_sent_[o] = outputs_->of[o].end.position;
       RingWatch::start(pair.rx.position, pair.tx.position);
     }
@@ -82,18 +83,18 @@ struct RoutedRings {
         }
         if (more != 0) acquire_from_system();
         __syncwarp();
-        if (lane == 0) BlockWords::store_release(outputs_->limit[o], limit + more);
+        if (lane != 0) continue;
+        // Judged before the workers see it: of a place beyond the ring two of them would take the same buffer.
+        if (limit + more - BlockWords::load_acquire(outputs_->sent[o]) > tx.size)
+          fault_ = kTxIndexLies + o;
+        else
+          BlockWords::store_release(outputs_->limit[o], limit + more);
       }
       see(received_ + come, limit_);
       return __shfl_sync(~0u, word, kLanes - 1) == 0;
     }
     /** RingFault, as far as it is that of a transmitting ring. One lane calls it. */
-    __device__ uint32_t find_fault() const {
-      for (uint32_t o = 0; o < outputs_->count; ++o)
-        if (outputs_->limit[o] - BlockWords::load_acquire(outputs_->sent[o]) > outputs_->of[o].end.size)
-          return kTxIndexLies + o;
-      return kNoFault;
-    }
+    __device__ uint32_t find_fault() const { return fault_; }
     /** NICs have been told; true if that of packets to send by ring `o` was news. */
     __device__ void tell_received(uint32_t received) { BlockWords::store_release(told_received_, received); }
     __device__ bool tell_sent(uint32_t o, uint32_t sent) {
@@ -113,7 +114,7 @@ struct RoutedRings {
     RingOutputs* outputs_;
     const RingEnd* rx_;
     uint16_t* stop_;
-    uint32_t told_received_, told_sent_[kMaxOutputs];
+    uint32_t told_received_, told_sent_[kMaxOutputs], fault_;
   };
 
   static __device__ RingArrival read(const RingEnd& rx, uint32_t slot) {

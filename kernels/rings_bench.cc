@@ -6,6 +6,7 @@
 // answers.
 // gpu-rings-lookup: CheckIPHeader and DirectIPLookup with 500,000 routes, against EtherMirror alone.
 // gpu-rings-split: rings that three kernels serve (GPU-Ether's receive, application and transmit), against one.
+// gpu-rings-routed: one transmitting ring, by the kernel that could have several.
 // gpu-rings-cpu: the process's own CPU time while one ring pair forwards, as a part of a core, without its peer's
 // thread.
 
@@ -312,6 +313,26 @@ std::vector<Result> ring_cpu() {
   return {result};
 }
 
+std::vector<Result> routed_rings() {
+  const auto routed = [](int pairs, uint32_t bytes, bool owner) {
+    RingRig::Options options = options_of("EtherMirror", pairs, 2048, bytes, owner);
+    options.outputs = 1;
+    return options;
+  };
+  std::vector<Result> results;
+  results.push_back(rate("gpu-rings-routed-64", routed(1, 64, true), 1, "1 ring, client"));
+  results.push_back(rate("gpu-rings-routed-64-16", routed(16, 64, true), 1, "16 rings, client"));
+  results.push_back(rate("gpu-rings-routed-64-server", routed(1, 64, false), 1, "1 ring, server: copied"));
+  results.push_back(rate("gpu-rings-routed-1460-4", routed(4, 1460, false), 1, "4 rings, server: copied"));
+  const RingRig::Options alike = options_of("EtherMirror", 1, 2048, 64, true);
+  results.push_back(rate("gpu-rings-alike-64", alike, 1, "1 ring, client, rings that are alike"));
+  for (auto&& list : {round_trips("gpu-rings-routed-rtt", routed(1, 64, true), 1, 5, 8),
+                      round_trips("gpu-rings-alike-rtt", alike, 1, 5, 8)})
+    results.insert(results.end(), list.begin(), list.end());
+  for (Result& result : results) result.target = 0;
+  return results;
+}
+
 std::vector<Result> rings() {
   const char* const mirror = "EtherMirror";
   std::vector<Result> results;
@@ -349,7 +370,7 @@ std::vector<Result> rings() {
 
 const Register gpu_rings("gpu-rings", true, rings), gpu_rings_idle("gpu-rings-idle", true, idle_rings),
     gpu_rings_lookup("gpu-rings-lookup", true, lookup_rings), gpu_rings_split("gpu-rings-split", true, split_rings),
-    gpu_rings_cpu("gpu-rings-cpu", true, ring_cpu);
+    gpu_rings_routed("gpu-rings-routed", true, routed_rings), gpu_rings_cpu("gpu-rings-cpu", true, ring_cpu);
 const RegisterProbe ring_lookup("ring-forwarding", [](Probe::Parameters& parameters) {
   const RingSetup setup = RingSetup::of(parameters);
   const std::string function = parameters.text("function", "lookup", {"lookup", "mirror", "drop"});

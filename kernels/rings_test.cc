@@ -78,6 +78,7 @@ class RingKernel : public testing::TestWithParam<test::RingCase> {
     RingRig::Options options;
     options.device = GetParam().device, options.owner = GetParam().owner, options.workers = GetParam().workers();
     options.split = GetParam().split;
+    options.outputs = GetParam().outputs();
     options.pairs = pairs, options.size = size;
     return options;
   }

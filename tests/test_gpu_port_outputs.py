@@ -4,6 +4,7 @@ import contextlib
 import ipaddress
 import os
 import random
+import re
 from collections import Counter
 
 import pytest
@@ -311,6 +312,53 @@ def test_it_goes_on_over_reconfigurations(heddle, place):
         report = router.end()
     assert report.received == 2400
     assert report.one("o0")["statistics"]["connections"] == 1
+
+
+@pytest.mark.parametrize("first", ["to", "from", "both"])
+@pytest.mark.parametrize("process", [False, True])
+def test_a_soft_nic_that_goes_on_keeps_its_directions(heddle, place, process, first):
+    with contextlib.ExitStack() as stack:
+        a = f"a, SOCKET {place}/a.sock, NDESC 64"
+        if process:
+            nic = Nic(heddle, place, stack)
+            n = f"n, NIC_SOCKET {nic.path}, NDESC 64"
+        else:
+            listener = stack.enter_context(memif.Listener(f"{place}/wire"))
+            wire = f"net_memif0,role=client,socket-abstract=no,socket={place}/wire"
+            n = f"n, SOFTNIC {quoted(wire)}, NDESC 64"
+        server = stack.enter_context(memif.Listener(f"{place}/a.sock"))
+        chains = {
+            "to": f"FromGPUPort({a}) -> EtherMirror -> ToGPUPort({n})",
+            "from": f"FromGPUPort({n}) -> EtherMirror -> ToGPUPort({a})",
+        }
+        chains["both"] = f"{chains['to']}; FromGPUPort(n) -> EtherMirror -> ToGPUPort(a)"
+        running = stack.enter_context(
+            heddle.start("run", "--json", "-R", "-u", f"{place}/control", "-e", chains[first], *SIMT)
+        )
+        far = nic.wire if process else stack.enter_context(listener.accept(1))
+        near, control = stack.enter_context(server.accept(1)), Control(f"{place}/control")
+        frames = numbered(200, least=60)
+        source, sink = (far, near) if first == "from" else (near, far)
+        for round_ in range(2):
+            got, sent = [], 0
+
+            def step(got=got):
+                nonlocal sent
+                sent += source.send(frames[sent:])
+                got.extend(sink.receive())
+                return len(got) == len(frames)
+
+            wait_until(step, 120, "all frames")
+            assert got == [mirrored(frame) for frame in frames]
+            for name, chain in chains.items():
+                if name == first:
+                    control.write("hotconfig", chain)
+                elif round_ == 0:
+                    assert re.search(
+                        "soft NIC n runs with(out)? a (From|To)GPUPort; leave it so", control.refused(chain)
+                    )
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
 
 
 def test_with_nics_in_processes_of_their_own(heddle, place):

@@ -125,6 +125,7 @@ void IPsecBetweenRings::expect_order(const gpu::Copies& copies) {
   options.device = GetParam().device, options.owner = GetParam().owner;
   options.pairs = 2, options.size = 256;
   options.workers = GetParam().workers(), options.split = GetParam().split, options.copies = copies;
+  options.outputs = GetParam().outputs();
   options.columns = columns(Column::sa, Column::esp_sequence, Column::esp_iv);
   options.functions = {{.table = {}, .outputs = {1}},
                        {"IPsecSequence", sequence(associations, 0, kMtu), {3, 2}, associations.count()},
