@@ -13,6 +13,7 @@
 
 #include "core/load.h"
 #include "functions/flow/ip6_name.h"
+#include "functions/nids/base64.h"
 
 namespace heddle::nids {
 namespace {
@@ -85,13 +86,6 @@ void follow(const Content& content, Workspace& workspace, std::vector<uint32_t>&
 }
 
 constexpr uint32_t kMaxSearches = 1000;  // for a rule and a packet, or a transaction
-
-/** What is searched. */
-struct Text {
-  std::span<const uint8_t> bytes;
-  uint64_t offset;  // of its first byte in what rules count from
-  uint32_t fresh;   // some content must end behind this place; 0: anywhere
-};
 
 /** Appends where matches in text[begin, ...) end, for each place where one begins (`all`), or for the first. False:
  *  that was too much, and some may be missing. */
@@ -347,6 +341,7 @@ bool leads_on(std::span<const Content> contents, size_t first, size_t variables,
       if (!follow_probe(content, text, workspace, ways, is_fresh)) return false;
       continue;
     }
+    if (content.base64) return leads_on_decoded(content, text, is_fresh, ways, workspace);
     const bool others_follow = std::any_of(contents.begin() + static_cast<long>(k) + 1, contents.end(),
                                            [](const Content& c) { return c.relative; });
     const bool all = others_follow || !is_fresh;
@@ -365,12 +360,6 @@ bool leads_on(std::span<const Content> contents, size_t first, size_t variables,
     if (text.fresh > 0 && !content.negated) add_fresh(ways, text.fresh, workspace);
   }
   return is_fresh || !ways.fresh_ends.empty();
-}
-
-bool has_contents(std::span<const Content> contents, const Text& text, Workspace& workspace) {
-  Ways& ways = workspace.ways[0];
-  ways.ends.assign(1, 0), ways.fresh_ends.clear();
-  return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 
 /** Of ICMP, or ICMPv6: whether messages of this type have an identifier and a sequence number (RFC 792; RFC 950; RFC
@@ -498,17 +487,23 @@ bool matches(const Signature& rule, const View& view, Workspace& workspace) {
   if (!rule.sizes.contains(static_cast<uint32_t>(view.payload.size()))) return false;
   if (view.payload.empty() && !rule.contents.empty()) return false;  // nothing is looked into, as in Suricata
   allow_searches(workspace, 0);
-  return is_for(rule, view) && has_contents(rule.contents, {view.payload, 0, 0}, workspace);
+  return is_for(rule, view) && stand_in(rule.contents, {view.payload, 0, 0}, workspace);
 }
 
 bool matches(const Signature& rule, const View& view, const Window& window, Workspace& workspace) {
   allow_searches(workspace, window.fresh);
-  return is_for(rule, view) && has_contents(rule.contents, {window.bytes, window.offset, window.fresh}, workspace);
+  return is_for(rule, view) && stand_in(rule.contents, {window.bytes, window.offset, window.fresh}, workspace);
 }
 
 bool stand_in(std::span<const Content> contents, std::span<const uint8_t> bytes, uint64_t offset,
               Workspace& workspace) {
-  return has_contents(contents, {bytes, offset, 0}, workspace);
+  return stand_in(contents, {bytes, offset, 0}, workspace);
+}
+
+bool stand_in(std::span<const Content> contents, const Text& text, Workspace& workspace) {
+  Ways& ways = workspace.ways[0];
+  ways.ends.assign(1, 0), ways.fresh_ends.clear();
+  return leads_on(contents, 0, 0, text.fresh == 0, text, workspace);
 }
 
 }  // namespace heddle::nids

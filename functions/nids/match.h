@@ -1,5 +1,6 @@
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -53,6 +54,13 @@ struct Ways {
   std::vector<uint32_t> ends, fresh_ends;
 };
 
+/** What is searched. */
+struct Text {
+  std::span<const uint8_t> bytes;
+  uint64_t offset;  ///< of its first byte in what rules count from
+  uint32_t fresh;   ///< some content must end behind this place; 0: anywhere
+};
+
 /** What a thread needs to match contents: memory for the places where they may end, and for regular expressions. */
 struct Workspace {
   Workspace() {
@@ -62,14 +70,17 @@ struct Workspace {
   std::vector<uint32_t> others, found;
   uint64_t values[kMaxVariables] = {};  ///< of variables
   RegexWorkspace regex;
-  uint32_t searches = 0;  ///< that a rule may still do for a packet: of regular expressions, and for each variable read
+  std::vector<uint8_t> decoded;        ///< from Base64,
+  std::unique_ptr<Workspace> of_that;  ///< and what it takes to look into it; made for the first rule that does
+  uint32_t searches = 0;  ///< that a rule may still do for a packet: of regular expressions, for each variable read,
+                          ///< and for each KB of Base64
   uint64_t gave_up = 0;   ///< those that reached a limit
 };
 
 /** Whether `rule` matches. Contents are searched in order; a relative one behind any match of the one before that leads
  *  on, so all ways are tried. Time: contents times bytes of payload; regular expressions have limits, and what is
  *  beyond is no match, also of a negated one. Allocates nothing but what PCRE2 needs, and once, where a window is
- *  longer than any packet, or for rules with variables. */
+ *  longer than any packet, or for rules with variables or Base64. */
 bool matches(const Signature& rule, const View& view, Workspace& workspace);
 /** Whether `rule`, which reads streams, matches with a content that ends in what is fresh of `window`; addresses and
  *  ports are `view`'s. `offset` and `depth` count from the direction's first byte. */
@@ -83,5 +94,6 @@ bool goes_between(const Signature& rule, const View& view);
 void allow_searches(Workspace& workspace, uint32_t more);
 /** Whether `contents` stand in `bytes`, the first of which is `offset` behind that from which they count. */
 bool stand_in(std::span<const Content> contents, std::span<const uint8_t> bytes, uint64_t offset, Workspace& workspace);
+bool stand_in(std::span<const Content> contents, const Text& text, Workspace& workspace);
 
 }  // namespace heddle::nids

@@ -31,20 +31,20 @@ namespace heddle {
  *  !2001:db8::/32]` all of IPv6 but these (as in Suricata). `->` or `<>`. Options: content with nocase, offset, depth,
  *  distance, within, startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m,
  *  x, A, E, G, B, R and those for buffers of HTTP, what names buffers of application protocols, isdataat, byte_test,
- *  byte_jump, byte_extract, dsize (N, !N, <N, >N, <=N, >=N, A<>B or A-B for what lies between both), flow (to_server or
- *  from_client, to_client or from_server; established, not_established or stateless; only_stream or no_stream),
- *  flowbits and xbits (see NIDSConfirm), threshold and detection_filter (track by_src, by_dst, by_both or by_rule),
- *  fields of headers, noalert (the rule does all but alert), sid, rev, gid, msg, classtype, priority; metadata,
- *  reference, rawbytes and target are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables.
- *  VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
- *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
- *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
- *  `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has how many rules
- *  ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM: whether rules
- *  are looked for in TCP connections, and in the application protocols of these, as well, however these are cut into
- *  segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output 1, a file
- *  for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait
- *  (true, default) or drop ("no_slot").
+ *  byte_jump, byte_extract, base64_decode and base64_data (see NIDSConfirm), dsize (N, !N, <N, >N, <=N, >=N, A<>B or
+ *  A-B for what lies between both), flow (to_server or from_client, to_client or from_server; established,
+ *  not_established or stateless; only_stream or no_stream), flowbits and xbits (see NIDSConfirm), threshold and
+ *  detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does all but
+ *  alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and ignored.
+ *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first.
+ *  CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of
+ *  alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false;
+ *  `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has
+ *  how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM:
+ *  whether rules are looked for in TCP connections, and in the application protocols of these, as well, however these
+ *  are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output
+ *  1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight,
+ *  wait (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
  *  window, itype, icode, icmp_id and icmp_seq are N (decimal, or hexadecimal behind 0x or x), !N, <N, >N, <=N, >=N, or
@@ -262,6 +262,18 @@ class NIDS : public Element, public KeepsGpuState {
  *  depth, distance and within; up to 8 of a rule. Without `relative` they count from where `offset` does. A number that
  *  is not there whole is no match, nor is a jump behind the payload's end; one before its start leads there. Each
  *  variable read counts as a search does (see pcre below).
+ *
+ *  base64_decode and base64_data look into what Base64 stands for (RFC 4648; Suricata 7.0, Base64 keywords):
+ *
+ *      base64_decode:[bytes N][, offset N][, relative]; base64_data; CONTENTS
+ *
+ *  base64_decode decodes what stands in the payload, or in the buffer that it is for, offset N from its start or, with
+ *  `relative`, from where a match of the one before ends: up to N characters (default, and 0: 65,535), to the first
+ *  that is none of Base64, as a line's end. All contents, pcre, isdataat, byte_test, byte_jump and byte_extract behind
+ *  base64_data, with which a rule ends, count from the first byte of that. Where nothing is decoded, nothing matches,
+ *  negated or not. "=" may stand anywhere, as in Suricata 7.0.10, which looks behind the first match of a content only.
+ *  Each decoding counts as a search, and so do each further 1024 characters. Rules of which all that is looked for in
+ *  base64_data is negated see packets only, not connections.
  *
  *  With STREAM, each direction of a TCP connection is put in order, and the rules are looked for in what has come newly
  *  and the 2032 bytes before it, beside each packet by itself: a rule matches the packet that brings the last byte that

@@ -141,12 +141,14 @@ std::optional<Refusal> place_contents(Signature& rule, const std::vector<int>& p
     if (content.probe && content.probe->variable >= 0) read_in[content.probe->variable] = places[k];
   }
   if (leaves) return Refusal{"a variable of byte_extract in another buffer is not supported", true};
-  std::vector<Content> of_payload;
+  std::vector<Content> of_payload, decoded;
   for (size_t k = 0; k < places.size(); ++k)
-    (places[k] < 0 ? of_payload : rule.parts[static_cast<size_t>(places[k])].contents)
+    (places[k] == kDecoded ? decoded
+     : places[k] < 0       ? of_payload
+                           : rule.parts[static_cast<size_t>(places[k])].contents)
         .push_back(std::move(rule.contents[k]));
   rule.contents = std::move(of_payload);
-  return std::nullopt;
+  return place_decoded(rule, std::move(decoded));
 }
 
 std::optional<Refusal> check_application(Signature& rule, std::string_view protocol) {

@@ -625,7 +625,7 @@ TEST(NidsRules, CommentsEndWithTheirLines) {
 
 TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string text =
-      "alert tcp any any -> any any (content:\"a\"; base64_data:\"/a;b/\"; sid:1;)\n"
+      "alert tcp any any -> any any (content:\"a\"; filemagic:\"/a;b/\"; sid:1;)\n"
       "alert sip any any -> any any (content:\"a\"; sid:2;)\n"
       "alert sctp any any -> any any (content:\"a\"; sid:3;)\n"
       "alert ip any any -> any any (content:\"a\"; sid:4;)\n"
@@ -635,7 +635,7 @@ TEST(NidsRules, WhatIsNotSupportedIsListed) {
   const std::string protocols =
       "is not supported: ip, any, ipv4, ipv6, tcp, tcp-pkt, tcp-stream, udp, icmp, icmpv4, icmpv6, http, smtp, ftp, "
       "ssh, smb, tls and dns are";
-  const std::vector<std::string> list = {"f:1: sid 1: the option 'base64_data' is not supported",
+  const std::vector<std::string> list = {"f:1: sid 1: the option 'filemagic' is not supported",
                                          "f:2: sid 2: protocol 'sip' " + protocols,
                                          "f:3: sid 3: protocol 'sctp' " + protocols,
                                          "f:5: sid 5: flowbits 'set,a|b' has several names, which only isset and "

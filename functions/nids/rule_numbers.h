@@ -48,6 +48,13 @@ bool is_probe_option(std::string_view name);
 std::optional<Refusal> parse_probe(std::string_view name, std::string_view text, std::vector<std::string>& names,
                                    Content& content);
 
+/** Where contents are that base64_data looks for, instead of a part's number. */
+constexpr int kDecoded = -2;
+/** Reads [bytes N][, offset N][, relative]. */
+std::optional<Refusal> parse_base64_decode(std::string_view text, Content& content);
+/** Gives the content of the rule that decodes Base64 what is looked for in what it decodes. */
+std::optional<Refusal> place_decoded(Signature& rule, std::vector<Content> decoded);
+
 /** N, !N, <N, >N, <=N, >=N, or A<>B or A-B for what lies between both, of option `name`. */
 std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes);
 
@@ -63,7 +70,7 @@ std::optional<Refusal> parse_transform(std::string_view name, std::string_view t
 std::optional<Refusal> parse_application(std::string_view text, Signature& rule);
 /** Reads N or !N: a test of the byte that the buffer is. */
 std::optional<Refusal> parse_opcode(std::string_view text, Content& content);
-/** Moves the rule's contents to the parts that `places` says for each; -1: it stays. */
+/** Moves the rule's contents to the parts that `places` says for each; -1: it stays; or kDecoded. */
 std::optional<Refusal> place_contents(Signature& rule, const std::vector<int>& places);
 /** What is wrong with a rule that is for an application protocol. `protocol`: as the rule says it. */
 std::optional<Refusal> check_application(Signature& rule, std::string_view protocol);

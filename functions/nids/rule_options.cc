@@ -192,6 +192,7 @@ class Options {
   }
   /** The part for what comes next; -1: it looks into the payload. */
   int place() {
+    if (base64_ == Base64State::data) return used_ = true, kDecoded;
     if (!sticky_) return used_ = true, -1;
     const bool first = !std::exchange(used_, true);
     return is_list(sticky_->buffer) && first ? new_part(sticky_->buffer, sticky_->transforms)
@@ -218,6 +219,10 @@ class Options {
   std::optional<Refusal> look_into(std::optional<Sticky> sticky, const Option& option) {
     if (option.has_value) return Refusal{std::string(option.name) + " has no value"};
     if (!used_) return unused();
+    if (base64_ == Base64State::data)
+      return Refusal{std::string(option.name) + " stands behind base64_data, which is not supported", true,
+                     "a buffer behind base64_data is not supported"};
+    if (base64_ == Base64State::decode) base64_ = Base64State::left;
     used_ = !sticky;
     sticky_ = std::move(sticky), sticky_name_ = option.name;
     return std::nullopt;
@@ -226,24 +231,43 @@ class Options {
     if (!sticky_ || used_) return Refusal{std::string(option.name) + " does not stand right behind a buffer's name"};
     return parse_transform(option.name, option.value, sticky_->transforms.emplace_back());
   }
+  /** In the buffer that has been named last or, if none has been, that of the content before. */
+  std::optional<Refusal> base64_decode(const Option& option) {
+    if (base64_ != Base64State::none) return Refusal{"it has two of base64_decode, which is not supported", true};
+    Content content;
+    if (auto refusal = parse_base64_decode(option.value, content)) return refusal;
+    base64_ = Base64State::decode;
+    add(std::move(content), sticky_ || content_places_.empty() ? place() : content_places_.back());
+    return std::nullopt;
+  }
+  std::optional<Refusal> base64_data(const Option& option) {
+    if (option.has_value) return Refusal{"base64_data has no value"};
+    if (base64_ != Base64State::decode) return Refusal{"base64_data stands behind no base64_decode of the same buffer"};
+    base64_ = Base64State::data;
+    sticky_.reset(), sticky_name_ = "base64_data", used_ = false;
+    return std::nullopt;
+  }
   /** `http_uri` and such behind a content. */
   std::optional<Refusal> move_last(Buffer buffer, const Option& option) {
     const std::string name(option.name);
     if (option.has_value) return Refusal{name + " has no value"};
     for (size_t k = rule_.contents.size(); k-- > 0;) {
       if (!rule_.contents[k].searches_bytes()) continue;
-      if (content_places_[k] >= 0) return Refusal{name + " stands behind a content that is for another buffer already"};
+      if (content_places_[k] != -1)
+        return Refusal{name + " stands behind a content that is for another buffer already"};
       content_places_[k] = part_of(buffer, {});
       return std::nullopt;
     }
     return Refusal{in_quotes(name) + " stands before any content"};
   }
   std::optional<Refusal> uri_content(const Option& option) {
+    if (base64_ == Base64State::data) return Refusal{"uricontent stands behind base64_data"};
     if (auto refusal = content(option)) return refusal;
     content_places_.back() = part_of(Buffer::uri, {});
     return std::nullopt;
   }
   std::optional<Refusal> buffer_size(const Option& option) {
+    if (base64_ == Base64State::data) return Refusal{"bsize of base64_data is not supported", true};
     if (!sticky_) return Refusal{"bsize is for a buffer, which is named before it"};
     return parse_sizes("bsize", option.value, rule_.parts[static_cast<size_t>(place())].sizes.emplace_back());
   }
@@ -276,7 +300,7 @@ class Options {
     std::string letters(text.substr(end + 1, text.size() - end - 2));
     content.relative = std::erase(letters, 'R') > 0;
     const auto buffer = take_pcre_buffer(letters);
-    if (buffer && sticky_ && *buffer != sticky_->buffer)
+    if (buffer && (base64_ == Base64State::data || (sticky_ && *buffer != sticky_->buffer)))
       return Refusal{which + "has a letter for another buffer than " + sticky_name_ + ", behind which it stands"};
     std::erase(letters, 'B');  // rawbytes: they are
     if (const std::string others = Regex::unknown(letters); !others.empty())
@@ -294,7 +318,7 @@ class Options {
     Content content;
     if (auto refusal = parse_probe(option.name, option.value, variables_, content)) return refusal;
     // Behind a content of another buffer, what is relative looks there.
-    const bool follows = content.relative && !sticky_ && !content_places_.empty();
+    const bool follows = content.relative && !sticky_ && !content_places_.empty() && base64_ != Base64State::data;
     add(std::move(content), follows ? content_places_.back() : place());
     return std::nullopt;
   }
@@ -493,6 +517,8 @@ class Options {
                                        {"target", &Options::target},
                                        {"noalert", &Options::noalert},
                                        {"uricontent", &Options::uri_content},
+                                       {"base64_decode", &Options::base64_decode},
+                                       {"base64_data", &Options::base64_data},
                                        {"bsize", &Options::buffer_size},
                                        {"urilen", &Options::uri_length},
                                        {"app-layer-protocol", &Options::application},
@@ -501,8 +527,10 @@ class Options {
   std::vector<std::string> variables_;  // names
   std::optional<Sticky> sticky_;        // the buffer that has been named last, for what follows
   std::string sticky_name_;
-  bool used_ = true;                          // something is looked for there
-  std::vector<int> content_places_;           // [content] of the rule: its part; -1: the payload
+  bool used_ = true;                 // something is looked for there
+  std::vector<int> content_places_;  // [content] of the rule: its part; -1: the payload; or kDecoded
+  /** What has been read: nothing of it, base64_decode, a buffer's name behind that, or base64_data. */
+  enum class Base64State : uint8_t { none, decode, left, data } base64_ = Base64State::none;
   std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
 };
 

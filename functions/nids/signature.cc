@@ -7,9 +7,18 @@ namespace {
 
 /** Whether it asks where what it looks into ends, which a connection does not know. */
 bool asks_for_end(const Content& content) {
+  if (content.base64) return std::ranges::any_of(content.base64->contents, asks_for_end);
   if (!content.probe) return content.at_end;
   return (content.probe->kind == Probe::Kind::data_at && content.probe->negated) ||
          content.probe->from == Probe::From::end;
+}
+
+/** Whether it must be there; of what is decoded, something must. */
+bool is_wanted(const Content& content) {
+  return content.base64 ? std::ranges::any_of(content.base64->contents, is_wanted) : !content.negated;
+}
+bool is_unwanted(const Content& content) {
+  return content.base64 ? std::ranges::any_of(content.base64->contents, is_unwanted) : content.negated;
 }
 
 /** Whether a field is the same in all packets of a connection. */
@@ -48,12 +57,13 @@ bool Signature::asks_all(Protocol of) const {
 
 bool BufferPart::asks_for_end() const { return !sizes.empty() || std::ranges::any_of(contents, nids::asks_for_end); }
 
-bool BufferPart::asks_for_absence() const { return std::ranges::any_of(contents, &Content::negated); }
+bool BufferPart::asks_for_absence() const { return std::ranges::any_of(contents, is_unwanted); }
 
 bool Signature::reads_streams() const {
   return parts.empty() && streams != Streams::never && (protocol == Protocol::tcp || protocol == Protocol::ip) &&
          sizes == Ranges(0, UINT32_MAX) && std::ranges::all_of(fields, same_in_all_packets) && !contents.empty() &&
-         !contents[0].relative && std::ranges::any_of(contents, [](const Content& c) { return !c.negated; }) &&
+         !contents[0].relative && std::ranges::any_of(contents, is_wanted) &&
+         std::ranges::none_of(contents, [](const Content& c) { return c.base64 && !is_wanted(c); }) &&
          std::ranges::none_of(contents, asks_for_end);
 }
 

@@ -50,12 +50,15 @@ struct Probe {
   int variable = -1;        ///< extract: the number of what it reads
 };
 
+struct Base64;
+
 /** Bytes that a payload must have, or, if `negated`, must not have; or a regular expression that stands for such bytes,
- *  or what looks at bytes in a place. */
+ *  or what looks at bytes in a place, or decodes what stands there. */
 struct Content {
-  std::string bytes;                   ///< 1..255; none with a `regex` or `probe`
-  std::shared_ptr<const Regex> regex;  ///< `pcre`, which has only `negated` and `relative`: searched in what follows
-  std::shared_ptr<const Probe> probe;  ///< has only `relative`
+  std::string bytes;                     ///< 1..255; none with a `regex`, `probe` or `base64`
+  std::shared_ptr<const Regex> regex;    ///< `pcre`, which has only `negated` and `relative`: searched in what follows
+  std::shared_ptr<const Probe> probe;    ///< has only `relative`
+  std::shared_ptr<const Base64> base64;  ///< has only `relative`; the last of its list
   bool nocase = false, negated = false;
   bool at_end = false;            ///< only where the payload ends with it
   bool relative = false;          ///< searched behind the match of the content before: `distance`, `within`
@@ -66,7 +69,15 @@ struct Content {
   bool fast = false;                     ///< `fast_pattern`
   int chop_offset = 0, chop_length = 0;  ///< the part of `bytes` that is the fast pattern; length 0: all
 
-  bool searches_bytes() const { return !regex && !probe; }
+  bool searches_bytes() const { return !regex && !probe && !base64; }
+};
+
+/** Base64 (RFC 4648, 4) from a place on: `base64_decode`, and what `base64_data` looks for in what it stands for. */
+struct Base64 {
+  static constexpr uint32_t kMaxBytes = 65535;
+  uint32_t bytes = kMaxBytes;  ///< characters, at most kMaxBytes
+  uint32_t offset = 0;         ///< of the first, from the payload's start or from where the content before ends
+  std::vector<Content> contents;
 };
 
 /** How often a rule must match before it counts, or how often it may: `threshold` and `detection_filter`. */
