@@ -116,7 +116,7 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     unsigned stops = 0;
     if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
       followed = follow(view, flows[i], batch.thread);
-    view.flow = Judge::note(nids_->rules(), rules, packet, view);
+    Judge::note(nids_->rules(), rules, packet, view);
     std::optional<Conversations::Use> use;
     std::optional<DnsConnection> datagram;
     if (followed.name != 0 && !view.payload.empty())

@@ -26,9 +26,11 @@ enum Seen : uint8_t {
   kSyns = kSynOfLow | kSynOfHigh | kAnswerOfLow | kAnswerOfHigh
 };
 enum Note : uint8_t {
-  kHasBits = 1,     // some bit has been set
-  kHasServer = 2,   // server_next is what a SYN with ACK has said,
-  kOtherServer = 4  // and that was something else when its SYN came
+  kHasBits = 1,      // some bit has been set
+  kHasServer = 2,    // server_next is what a SYN with ACK has said,
+  kOtherServer = 4,  // and that was something else when its SYN came
+  kFinOfLow = 8,     // has come, and not been acknowledged
+  kFinOfHigh = 16
 };
 constexpr uint32_t kEarlyBytes = 65535;  // an acknowledgement of so many behind the server's SYN is no guess
 
@@ -82,6 +84,8 @@ void Flows::swap(Flows& other) {
   std::swap(seed_, other.seed_), std::swap(mask_, other.mask_), std::swap(buckets_, other.buckets_);
   bit_names_.swap(other.bit_names_), planes_.swap(other.planes_);
   plane_count_ = other.plane_count_.exchange(plane_count_);
+  sent_.swap(other.sent_);
+  follows_sent_ = other.follows_sent_.exchange(follows_sent_);
 }
 
 uint32_t Flows::number_of_bit(const std::string& name) {
@@ -134,9 +138,9 @@ Flows::Bucket& Flows::bucket_of(const Entry& key) {
   return buckets_[hash & mask_];
 }
 
-uint64_t& Flows::word_of(Bucket& bucket, Entry& entry, uint32_t plane) const {
+uint64_t& Flows::word_of(const HugePages& plane, Bucket& bucket, Entry& entry) const {
   const auto number = (&bucket - buckets_.get()) * kEntries + (&entry - bucket.entries);
-  return reinterpret_cast<uint64_t*>(planes_[plane].get())[number];
+  return reinterpret_cast<uint64_t*>(plane.get())[number];
 }
 
 void Flows::forget_bits(Bucket& bucket, Entry& entry) {
@@ -144,7 +148,7 @@ void Flows::forget_bits(Bucket& bucket, Entry& entry) {
   entry.notes &= static_cast<uint8_t>(~kHasBits);
   // Whoever has set some has seen its plane before, and had the bucket before.
   for (uint32_t p = 0, count = plane_count_.load(std::memory_order_acquire); p < count; ++p)
-    word_of(bucket, entry, p) = 0;
+    word_of(planes_[p], bucket, entry) = 0;
 }
 
 Flows::Bits::Bits(Flows& flows, const View& view, uint32_t now_ms) : flows_(flows) {
@@ -160,7 +164,7 @@ Flows::Bits::~Bits() {
 
 bool Flows::Bits::is_set(uint32_t bit) const {
   if (entry_ == nullptr || (entry_->notes & kHasBits) == 0) return false;
-  return (flows_.word_of(*bucket_, *entry_, bit / 64) >> bit % 64 & 1) != 0;
+  return (flows_.word_of(flows_.planes_[bit / 64], *bucket_, *entry_) >> bit % 64 & 1) != 0;
 }
 
 void Flows::Bits::set(uint32_t bit, bool value) {
@@ -169,7 +173,7 @@ void Flows::Bits::set(uint32_t bit, bool value) {
     entry_ = &flows_.place(*bucket_, key_);
     entry_->seen = from_low_ ? kUsed : kUsed | kHighIsClient;
   }
-  uint64_t& word = flows_.word_of(*bucket_, *entry_, bit / 64);
+  uint64_t& word = flows_.word_of(flows_.planes_[bit / 64], *bucket_, *entry_);
   const uint64_t mask = uint64_t{1} << bit % 64;
   word = value ? word | mask : word & ~mask;
   if (value) entry_->notes |= kHasBits;
@@ -190,7 +194,59 @@ Flows::Entry& Flows::place(Bucket& bucket, const Entry& key) {
   };
   Entry& entry = *std::ranges::min_element(bucket.entries, {}, worth);
   forget_bits(bucket, entry);
+  if (follows_sent_.load(std::memory_order_acquire))
+    for (const bool low : {true, false}) sent_of(bucket, entry, low) = 0;
   return entry = key;
+}
+
+void Flows::follow_sent() {
+  if (follows_sent_.load(std::memory_order_relaxed)) return;
+  for (HugePages& side : sent_) side = map_huge_pages(size_t{mask_ + 1} * kEntries * sizeof(uint64_t));
+  follows_sent_.store(true, std::memory_order_release);
+}
+
+std::optional<Sent> Flows::sent(const View& view) {
+  Entry key;
+  bool from_low = false;
+  if (view.protocol != Protocol::tcp || !key_of(view, 0, key, from_low)) return std::nullopt;
+  Bucket& bucket = bucket_of(key);
+  const Held held(bucket.busy);
+  Entry* const entry = find(bucket, key);
+  if (entry == nullptr || !follows_sent_.load(std::memory_order_acquire)) return std::nullopt;
+  const bool low_is_client = (entry->seen & kHighIsClient) == 0;
+  const Sent sent{static_cast<uint32_t>(sent_of(bucket, *entry, low_is_client)),
+                  static_cast<uint32_t>(sent_of(bucket, *entry, !low_is_client))};
+  if (sent.client == 0) return std::nullopt;
+  return sent;
+}
+
+void Flows::note_sent(Bucket& bucket, Entry& entry, const View& view, bool from_low) {
+  uint64_t &mine = sent_of(bucket, entry, from_low), &others = sent_of(bucket, entry, !from_low);
+  const auto begun_at = [](uint32_t sequence) { return uint64_t{sequence} << 32 | 1; };
+  const auto next = [](uint64_t sent) { return static_cast<uint32_t>((sent >> 32) + sent); };
+  const uint8_t my_fin = from_low ? kFinOfLow : kFinOfHigh, other_fin = from_low ? kFinOfHigh : kFinOfLow;
+  const bool answers = (view.tcp_flags & kAck) != 0, answered = (entry.seen & kAnswered) != 0;
+  if ((view.tcp_flags & kSyn) != 0) {
+    if (!answered) {
+      mine = begun_at(view.sequence);
+      if (!answers) others = 0;
+    } else if ((entry.seen & kSyns) == 0) {  // both have sent theirs
+      const uint64_t begin = begun_at(view.sequence),
+                     other_begin = begun_at((answers ? view.acknowledgement : entry.server_next) - 1);
+      if (mine >> 32 == begin >> 32 && others >> 32 == other_begin >> 32 && mine != 0 && others != 0) return;
+      mine = begin, others = other_begin;
+      entry.notes &= static_cast<uint8_t>(~(kFinOfLow | kFinOfHigh));
+    }
+    return;
+  }
+  if (!answered || mine == 0) return;
+  const uint32_t end = view.sequence + static_cast<uint32_t>(view.payload.size());
+  if (static_cast<int32_t>(end - next(mine)) > 0) mine = (mine >> 32 << 32) | (end - static_cast<uint32_t>(mine >> 32));
+  if ((view.tcp_flags & kFin) != 0) entry.notes |= my_fin;
+  if (answers && (entry.notes & other_fin) != 0 && static_cast<int32_t>(view.acknowledgement - next(others)) > 0) {
+    others = (others >> 32 << 32) | static_cast<uint32_t>(others + 1);
+    entry.notes &= static_cast<uint8_t>(~other_fin);
+  }
 }
 
 uint8_t Flows::see(const View& view, uint32_t now_ms, bool begins, bool ahead) {
@@ -221,6 +277,7 @@ uint8_t Flows::see(const View& view, uint32_t now_ms, bool begins, bool ahead) {
       entry->notes &= static_cast<uint8_t>(~kOtherServer);
     }
   }
+  if (is_tcp && !ahead && follows_sent_.load(std::memory_order_acquire)) note_sent(bucket, *entry, view, from_low);
   const bool from_client = from_low == ((entry->seen & kHighIsClient) == 0);
   if (!is_tcp && !from_client) entry->seen |= kAnswered | kAcknowledged;
   const bool established = (entry->seen & kAnswered) != 0 && (!is_tcp || (ack && !syn));

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -14,8 +15,9 @@
 namespace heddle::nids {
 
 /** What the rule options `flow` and `flowbits` ask about: who sends, whether there is a connection, and which bits are
- *  set, for each pair of endpoints (addresses of either version, ports, protocol). By any number of threads. Memory is
- *  fixed, but for bits: 64 of them take 8 bytes more for each place.
+ *  set, for each pair of endpoints (addresses of either version, ports, protocol); and `stream_size`: how much the
+ *  sides of a TCP connection have sent. By any number of threads. Memory is fixed, but for bits, of which 64 take 8
+ *  bytes more for each place, and for what has been sent, which takes 16.
  *
  *  TCP: a connection is there when one side has sent a SYN and the other a SYN with ACK; the former is the client,
  *  until a SYN of the other and an answer to it. Nobody who sends for one side only can bring that about, or undo it,
@@ -41,6 +43,12 @@ class Flows {
    *  of TCP without SYN begins something; not, if only packets that are candidates for other reasons are seen. `ahead`:
    *  packets before it are still to be seen, and then this one again. */
   uint8_t see(const View& view, uint32_t now_ms, bool begins, bool ahead = false);
+  /** What the sides of the packet's TCP connection have sent, as see() has noted it; nothing: its handshake was not
+   *  seen since follow_sent(). */
+  std::optional<Sent> sent(const View& view);
+  /** From now on see() notes what is sent. One thread at a time; packet threads come to know of it later. Throws
+   *  Error. */
+  void follow_sent();
   /** What has been noted changes places; nobody else uses either. */
   void swap(Flows& other);
 
@@ -105,7 +113,12 @@ class Flows {
   /** Makes it the entry of `key`, in place of another. */
   Entry& place(Bucket& bucket, const Entry& key);
   void forget_bits(Bucket& bucket, Entry& entry);
-  uint64_t& word_of(Bucket& bucket, Entry& entry, uint32_t plane) const;
+  uint64_t& word_of(const HugePages& plane, Bucket& bucket, Entry& entry) const;
+  /** Of the end `low` or the other: the sequence number of its SYN in the upper half, and in the lower how many it has
+   *  used, 0: that SYN was not seen. */
+  uint64_t& sent_of(Bucket& bucket, Entry& entry, bool low) const { return word_of(sent_[low ? 0 : 1], bucket, entry); }
+  /** Notes what the packet of TCP, whose SYN `entry` knows of already, says of what is sent. */
+  void note_sent(Bucket& bucket, Entry& entry, const View& view, bool from_low);
 
   uint64_t seed_;
   uint32_t mask_;
@@ -114,6 +127,8 @@ class Flows {
   /** [bit / 64], a word for each place: untouched ones take no memory. */
   std::array<HugePages, kPlanes> planes_;
   std::atomic<uint32_t> plane_count_{0};
+  std::array<HugePages, 2> sent_;  // a word for each place, if follows_sent_
+  std::atomic<bool> follows_sent_{false};
 };
 
 }  // namespace heddle::nids

@@ -61,10 +61,11 @@ unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* p
   return stops;
 }
 
-uint8_t Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view, bool ahead) {
-  if (!rules.asks_flow) return 0;
+void Judge::note(RuleTable& table, const Generation& rules, const Packet* packet, View& view, bool ahead) {
+  if (!rules.asks_flow) return;
   const bool begins = rules.all_of[static_cast<size_t>(view.protocol)];
-  return table.flows().see(view, flow_time(time_of(packet)), begins, ahead);
+  view.flow = table.flows().see(view, flow_time(time_of(packet)), begins, ahead);
+  if (rules.asks_sent) view.sent = table.flows().sent(view);
 }
 
 void Judge::apply_bits(RuleTable& table, const Generation& rules, const View& view, uint64_t now_ns,

@@ -22,15 +22,14 @@ class Judge {
   /** Where alerts go, besides being counted. Throws Error. `owner`, `shared`: as of EveFile. */
   void open(const std::string& path, const std::string& owner, bool shared);
 
-  /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view.flow`:
-   *  what note() has said. */
+  /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view` is
+   *  what note() has made of it. */
   unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
                  const Window& window, int thread);
 
-  /** Notes what the packet tells of its flow, if rules ask. Returns what is true of it: of FlowState. `ahead`: as of
+  /** Notes what the packet tells of its flow, if rules ask, and in `view` what is true of it then. `ahead`: as of
    *  Flows::see(). */
-  static uint8_t note(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
-                      bool ahead = false);
+  static void note(RuleTable& table, const Generation& rules, const Packet* packet, View& view, bool ahead = false);
 
   void flush();
   std::string close();  ///< what went wrong, or ""

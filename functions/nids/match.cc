@@ -445,7 +445,10 @@ bool goes_between(const Signature& rule, const View& view) {
 
 bool is_for(const Signature& rule, const View& view) {
   if ((view.flow & rule.flow_has) != rule.flow_has || (view.flow & rule.flow_lacks) != 0) return false;
-  return has_fields(rule, view) && goes_between(rule, view);
+  const auto holds = [&](const SentTest& test) {
+    return view.sent && test.holds(view.sent->client, view.sent->server);
+  };
+  return std::ranges::all_of(rule.sent, holds) && has_fields(rule, view) && goes_between(rule, view);
 }
 
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -8,6 +9,12 @@
 #include "functions/nids/signature.h"
 
 namespace heddle::nids {
+
+/** How many sequence numbers the sides of a TCP connection have used (RFC 9293, 3.4): one for a SYN, one for each byte
+ *  up to the farthest, and one for a FIN that has been acknowledged. They go round. */
+struct Sent {
+  uint32_t client, server;
+};
 
 /** What rules see of a packet of IPv4 or IPv6. Host byte order. */
 struct View {
@@ -20,7 +27,8 @@ struct View {
   std::span<const uint8_t> payload;
   uint8_t tcp_flags = 0;  ///< kFin, kSyn, ...; 0 with what follows, if it has no whole header of TCP
   uint32_t sequence = 0, acknowledgement = 0;
-  uint8_t flow = 0;  ///< of FlowState
+  uint8_t flow = 0;          ///< of FlowState
+  std::optional<Sent> sent;  ///< with this packet; nothing: it is not known, or no rule asks
   /** Its headers, as they lie; null if they are not whole, as the transport header of a later fragment. */
   const uint8_t *network = nullptr, *transport = nullptr;
   const uint8_t* fragment = nullptr;  ///< IPv6's fragment header, if there is one

@@ -124,7 +124,7 @@ void NIDS::hear(bool last) {
   const auto confirm = [&](std::span<const uint8_t> packet, uint32_t l3, uint32_t l4) {
     View view;
     if (!look_at(packet.data(), static_cast<uint32_t>(packet.size()), l3, l4, view)) return;
-    view.flow = Judge::note(rules_, rules, nullptr, view);
+    Judge::note(rules_, rules, nullptr, view);
     judge_.judge(rules_, rules, nullptr, view, {}, 0);
   };
   // Blocks tell of what they find as it comes: what a connection has begun with counts for all that has been told with
@@ -230,7 +230,7 @@ void NIDS::run_cpu(Batch& batch) {
         batch.next()[i] = kCandidate;
         continue;
       }
-      view.flow = Judge::note(rules_, rules, batch.packet(i), view);
+      Judge::note(rules_, rules, batch.packet(i), view);
       judge_.judge(rules_, rules, batch.packet(i), view, {}, batch.thread);
     }
   }

@@ -33,18 +33,18 @@ namespace heddle {
  *  x, A, E, G, B, R and those for buffers of HTTP, what names buffers of application protocols, isdataat, byte_test,
  *  byte_jump, byte_extract, base64_decode and base64_data (see NIDSConfirm), dsize (N, !N, <N, >N, <=N, >=N, A<>B or
  *  A-B for what lies between both), flow (to_server or from_client, to_client or from_server; established,
- *  not_established or stateless; only_stream or no_stream), flowbits and xbits (see NIDSConfirm), threshold and
- *  detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does all but
- *  alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and ignored.
- *  Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read first.
- *  CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of
- *  alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false;
- *  `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has
- *  how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM:
- *  whether rules are looked for in TCP connections, and in the application protocols of these, as well, however these
- *  are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without output
- *  1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight,
- *  wait (true, default) or drop ("no_slot").
+ *  not_established or stateless; only_stream or no_stream), stream_size, flowbits and xbits (see NIDSConfirm),
+ *  threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does
+ *  all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and
+ *  ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read
+ *  first. CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and
+ *  severity of alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default
+ *  false; `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error
+ *  then has how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all.
+ *  STREAM: whether rules are looked for in TCP connections, and in the application protocols of these, as well, however
+ *  these are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without
+ *  output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in
+ *  flight, wait (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
  *  window, itype, icode, icmp_id and icmp_seq are N (decimal, or hexadecimal behind 0x or x), !N, <N, >N, <=N, >=N, or
@@ -227,6 +227,18 @@ class NIDS : public Element, public KeepsGpuState {
  *  bits are gone with its place, with a new connection on its ports, as soon as that is answered, and, but for TCP,
  *  when it is over. They outlive a reload, and go over to a new configuration; names count from the start on, up to
  *  16,384.
+ *
+ *  `stream_size` asks for how much a side of a packet's TCP connection has sent, with that packet (Suricata 7.0, Flow
+ *  Keywords):
+ *
+ *      stream_size:SIDE,OPERATOR,NUMBER
+ *
+ *  SIDE: client, server, both (each of them) or either (one of them). OPERATOR: < > = != <= >=. Sequence numbers count,
+ *  as in Suricata 7.0.10: one for the SYN, one for each byte up to the farthest, whether those before have come or not,
+ *  and one for a FIN as soon as that has been acknowledged; so a server that has said nothing has 1, before its SYN 0.
+ *  After 4 GB they begin again. What belongs to no connection whose handshake has been seen, since the first rule that
+ *  asks, does not match. Such rules want all packets of TCP, as `to_server` without `established` does, and 21 MB more.
+ *  Unlike Suricata, this does not look at windows, and a new connection on the same ports counts from its answer on.
  *
  *  `xbits` are bits of an address, or of a pair in both directions (Suricata 7.0, Xbits Keyword):
  *

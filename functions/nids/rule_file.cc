@@ -187,6 +187,9 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   rule.both_ways = arrow == "<>";
   if (auto refusal = parse_start(action, protocol, rule)) return refusal;
   if (refused) return refused;
+  if (!rule.sent.empty() && rule.protocol != Protocol::tcp && rule.protocol != Protocol::ip)
+    return Refusal{"it has stream_size, which is for TCP, but is for " + std::string(protocol)};
+  if (!rule.sent.empty()) rule.protocol = Protocol::tcp;
   if (auto refusal = check_application(rule, protocol)) return refusal;
   if (rule.streams == Signature::Streams::only && !rule.reads_streams())
     return Refusal{(protocol == "tcp-stream" ? "it is for tcp-stream" : "flow has 'only_stream'") +

@@ -37,6 +37,11 @@ bool is_field_option(std::string_view name);
 /** Reads the value of such an option. */
 std::optional<Refusal> parse_field(std::string_view name, std::string_view text, std::vector<FieldTest>& tests);
 
+/** Reads a list of words, at most one of each group. */
+std::optional<Refusal> parse_flow(std::string_view text, Signature& rule);
+/** Reads SIDE,OPERATOR,NUMBER. */
+std::optional<Refusal> parse_stream_size(std::string_view text, std::vector<SentTest>& tests);
+
 /** Whether `name` is an option about bits of flows or addresses. */
 bool is_bit_option(std::string_view name);
 /** Reads the value of such an option, which changes the rule. */

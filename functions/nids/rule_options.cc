@@ -369,40 +369,8 @@ class Options {
     });
   }
   std::optional<Refusal> dsize(const Option& option) { return parse_sizes("dsize", option.value, rule_.sizes); }
-  /** A list of words, at most one of each group (Suricata 7.0, flow keywords). */
-  std::optional<Refusal> flow(const Option& option) {
-    struct Word {
-      std::string_view name;
-      int group;
-      uint8_t has, lacks;
-    };
-    static constexpr Word kWords[] = {{"to_server", 0, kToServer, 0},
-                                      {"from_client", 0, kToServer, 0},
-                                      {"to_client", 0, kToClient, 0},
-                                      {"from_server", 0, kToClient, 0},
-                                      {"established", 1, kEstablished, 0},
-                                      {"not_established", 1, 0, kEstablished},
-                                      {"stateless", 1, 0, 0},
-                                      {"only_stream", 2, 0, 0},
-                                      {"no_stream", 2, 0, 0}};
-    std::string_view seen[3], rest = option.value;
-    for (bool more = true; more;) {
-      const size_t comma = rest.find(',');
-      const std::string_view part = trimmed(rest.substr(0, comma));
-      more = comma != rest.npos;
-      if (more) rest.remove_prefix(comma + 1);
-      const auto word = std::ranges::find(kWords, part, &Word::name);
-      if (word == std::end(kWords)) return Refusal{"flow has " + in_quotes(part) + ", which is not supported", true};
-      std::string_view& other = seen[word->group];
-      if (!other.empty())
-        return Refusal{"flow has " + in_quotes(other) + " and " + in_quotes(part) + "; only one of them can be there"};
-      other = part;
-      rule_.flow_has |= word->has, rule_.flow_lacks |= word->lacks;
-    }
-    if (!seen[2].empty())
-      rule_.streams = seen[2] == "only_stream" ? Signature::Streams::only : Signature::Streams::never;
-    return std::nullopt;
-  }
+  std::optional<Refusal> flow(const Option& option) { return parse_flow(option.value, rule_); }
+  std::optional<Refusal> stream_size(const Option& option) { return parse_stream_size(option.value, rule_.sent); }
   std::optional<Refusal> number(const Option& option) {
     uint32_t& number = option.name == "sid" ? rule_.sid : option.name == "gid" ? rule_.generator : rule_.revision;
     if (to_number(option.value, number, option.name == "sid" ? 1u : 0u, UINT32_MAX)) return std::nullopt;
@@ -503,6 +471,7 @@ class Options {
                                        {"fast_pattern", &Options::fast_pattern},
                                        {"dsize", &Options::dsize},
                                        {"flow", &Options::flow},
+                                       {"stream_size", &Options::stream_size},
                                        {"threshold", &Options::threshold},
                                        {"detection_filter", &Options::threshold},
                                        {"sid", &Options::number},

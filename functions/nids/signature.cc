@@ -47,12 +47,28 @@ std::string_view Signature::fast_pattern() const {
   return bytes.substr(static_cast<size_t>(content->chop_offset), static_cast<size_t>(content->chop_length));
 }
 
+bool SentTest::holds(uint32_t by_client, uint32_t by_server) const {
+  const bool client = counts.contains(by_client), server = counts.contains(by_server);
+  switch (of) {
+    case Of::client:
+      return client;
+    case Of::server:
+      return server;
+    case Of::both:
+      return client && server;
+    case Of::either:
+      return client || server;
+  }
+  return false;
+}
+
 bool Signature::has_flow_bits() const { return std::ranges::count(bits, BitOption::Of::flow, &BitOption::of) > 0; }
 
 bool Signature::asks_all(Protocol of) const {
   if (application != Application::none && of != Protocol::tcp && of != Protocol::udp) return false;
   if (!asks_flow() || (protocol != Protocol::ip && protocol != of)) return false;
-  return of != Protocol::tcp || ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
+  return of != Protocol::tcp || !sent.empty() ||
+         ((flow_has & (kToServer | kToClient)) != 0 && (flow_has & kEstablished) == 0);
 }
 
 bool BufferPart::asks_for_end() const { return !sizes.empty() || std::ranges::any_of(contents, nids::asks_for_end); }

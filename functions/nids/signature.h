@@ -93,6 +93,15 @@ struct Threshold {
  *  known. */
 enum FlowState : uint8_t { kToServer = 1, kToClient = 2, kEstablished = 4 };
 
+/** How many sequence numbers a side of the packet's TCP connection has used, which rules ask for: `stream_size`. */
+struct SentTest {
+  enum class Of : uint8_t { client, server, both, either };
+  Of of;
+  Ranges counts;
+
+  bool holds(uint32_t by_client, uint32_t by_server) const;
+};
+
 /** A bit of a packet's flow (`flowbits`) or of its addresses (`xbits`) that a rule asks for, or that it changes when
  *  all that it asks for is there. */
 struct BitOption {
@@ -160,6 +169,7 @@ struct Signature {
   std::vector<BufferPart> parts;           ///< none: it looks into payload only
   Ranges sizes{0, UINT32_MAX};             ///< `dsize`: bytes of payload
   uint8_t flow_has = 0, flow_lacks = 0;    ///< of FlowState
+  std::vector<SentTest> sent;              ///< all of which must hold
   enum class Streams : uint8_t { too, only, never };
   Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;
@@ -179,10 +189,11 @@ struct Signature {
   bool reads_streams() const;
   /** Whether it has bits of flows. */
   bool has_flow_bits() const;
-  /** Whether `flow` or `flowbits` ask for what is only known if other packets of the flow have been seen. */
-  bool asks_flow() const { return (flow_has | flow_lacks) != 0 || has_flow_bits(); }
+  /** Whether `flow`, `flowbits` or `stream_size` ask for what is only known if other packets of the flow have been
+   *  seen. */
+  bool asks_flow() const { return (flow_has | flow_lacks) != 0 || has_flow_bits() || !sent.empty(); }
   /** Whether these must be all packets of `of`, which it is for. Of TCP, SYNs are enough unless it asks for a direction
-   *  where there may be no connection. */
+   *  where there may be no connection, or for what has been sent. */
   bool asks_all(Protocol of) const;
 };
 

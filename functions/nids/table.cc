@@ -51,6 +51,7 @@ Generation::Generation(RuleSet set, bool stream, bool tells)
     blocked.push_back(eve_alert(rule, true));
     has_thresholds = has_thresholds || rule.threshold.type != Threshold::Type::none;
     asks_flow = asks_flow || rule.asks_flow() || rule.application != Application::none;  // who is the client
+    asks_sent = asks_sent || !rule.sent.empty();
     has_flow_bits = has_flow_bits || rule.has_flow_bits();
     has_bits = has_bits || !rule.bits.empty();
     asks_applications = asks_applications || rule.application != Application::none;
@@ -119,6 +120,7 @@ void RuleTable::load(RuleSet set, bool stream, bool tells) {
   made->prepare(threads_, scans_);
   for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
   if (made->asks_flow && !flows_) flows_ = std::make_unique<Flows>();
+  if (made->asks_sent) flows_->follow_sent();
   if (made->has_bits) number_bits(*made);
   now_.store(made.get(), std::memory_order_release);
   std::swap(current_, made);
@@ -145,8 +147,10 @@ void RuleTable::swap_flows(RuleTable& other) {
       !other.flows_->has_numbers_for(current_->rules))
     return;
   flows_->swap(*other.flows_);
-  for (RuleTable* table : {this, &other})
+  for (RuleTable* table : {this, &other}) {
+    if (table->current_->asks_sent) table->flows_->follow_sent();
     if (table->current_->has_bits) table->number_bits(*table->current_);
+  }
 }
 
 void RuleTable::prepare(int threads, bool scans) {

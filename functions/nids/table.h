@@ -35,6 +35,7 @@ struct Generation {
   std::vector<LeftOut> unsupported;
   bool has_thresholds = false;      // some rule
   bool asks_flow = false;           // some rule
+  bool asks_sent = false;           // some rule: what the sides of TCP connections have sent
   bool has_flow_bits = false;       // some rule
   bool has_bits = false;            // some rule, of flows or addresses
   bool asks_applications = false;   // some rule
