@@ -60,6 +60,11 @@ void NIDS::load(RuleSet set) {
   if (const std::string unset = unset_bits(set.rules); !unset.empty())
     std::fprintf(stderr, "heddle: warning: NIDS '%s': no rule of '%s' sets %s\n", name.c_str(), file_.c_str(),
                  unset.c_str());
+  if (const std::string tagging = tagging_rules(set.rules); !tagging.empty())
+    std::fprintf(stderr,
+                 "heddle: warning: NIDS '%s': by tag, %s of '%s' ask for packets behind a match to be logged, which is "
+                 "not done; their alerts are written\n",
+                 name.c_str(), tagging.c_str(), file_.c_str());
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
   groups_ = rules_.now().automata.group_count();

@@ -104,6 +104,8 @@ namespace heddle {
  *  same holds for packets within microseconds.
  *
  *  Standard error names bits that rules ask for and no rule sets, perhaps because that one has been left out.
+ *  `tag` (session or host, and perhaps NUMBER, packets, seconds or bytes, and src or dst) changes no alert, and the
+ *  packets that Suricata logs for it are not logged: standard error says how many rules ask for that.
  *
  *  The patterns of rules for the same packets make a group, as in Snort and Suricata: a packet is searched for the
  *  patterns of the group that its protocol and ports lead to, which are those of all rules that these allow, and not at

@@ -70,4 +70,7 @@ std::string summary_of(const std::vector<LeftOut>& rules);
  *  the first rule that asks; "" if there are none. */
 std::string unset_bits(const std::vector<Signature>& rules);
 
+/** For people: "N rules (line L, sid S; ...)" of those with `tag`, the first of them; "" if there are none. */
+std::string tagging_rules(const std::vector<Signature>& rules);
+
 }  // namespace heddle::nids

@@ -42,6 +42,9 @@ std::optional<Refusal> parse_flow(std::string_view text, Signature& rule);
 /** Reads SIDE,OPERATOR,NUMBER. */
 std::optional<Refusal> parse_stream_size(std::string_view text, std::vector<SentTest>& tests);
 
+/** Checks session or host, and perhaps NUMBER,UNIT, and src or dst. */
+std::optional<Refusal> parse_tag(std::string_view text);
+
 /** Whether `name` is an option about bits of flows or addresses. */
 bool is_bit_option(std::string_view name);
 /** Reads the value of such an option, which changes the rule. */

@@ -439,6 +439,10 @@ class Options {
     if (option.value == "src_ip" || option.value == "dest_ip") return std::nullopt;
     return Refusal{"target " + in_quotes(option.value) + " is neither src_ip nor dest_ip"};
   }
+  std::optional<Refusal> tag(const Option& option) {
+    rule_.tags = true;
+    return parse_tag(option.value);
+  }
   std::optional<Refusal> noalert(const Option& option) {
     rule_.silent = true;
     if (!option.has_value) return std::nullopt;
@@ -484,6 +488,7 @@ class Options {
                                        {"reference", &Options::remark},
                                        {"rawbytes", &Options::remark},
                                        {"target", &Options::target},
+                                       {"tag", &Options::tag},
                                        {"noalert", &Options::noalert},
                                        {"uricontent", &Options::uri_content},
                                        {"base64_decode", &Options::base64_decode},

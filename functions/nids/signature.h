@@ -162,6 +162,7 @@ struct Signature {
   Addresses sources, destinations;
   Ranges source_ports, destination_ports;  ///< all of 0..65535: packets without ports match, too
   bool both_ways = false;                  ///< <>
+  bool tags = false;                       ///< `tag`: further packets are to be logged, which nothing here does
   bool silent = false;                     ///< `noalert`: it does what it does, without an alert
   std::vector<FieldTest> fields;           ///< all of which must hold
   std::vector<Content> contents;           ///< of the payload
