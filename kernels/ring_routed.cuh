@@ -160,7 +160,7 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
   take(&pair, serving.pairs + blockIdx.x, sizeof pair);
   take(&program, serving.program, sizeof program);
   outputs.begin(serving.outputs + size_t{blockIdx.x} * serving.output_count, serving.output_count);
-  if (threadIdx.x == 0) watch.use(outputs);
+  if (threadIdx.x == 0) pair.tx.position = outputs.of[0].end.position, watch.use(outputs);
   __syncthreads();
   board.begin(pair, threadIdx.x, blockDim.x);
   rx.fetch(pair.rx);
