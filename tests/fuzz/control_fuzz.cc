@@ -59,7 +59,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     element.name = "a/b";
     element.class_name = "Fake";
     return Broker(
-        {[](heddle::Element&, const std::function<void()>& change) { change(); }, [] {}, [] { return true; }});
+        {[](heddle::Element&, const std::function<void()>& change) { change(); }, [] {}, [] { return true; }, [] {}});
   }();
   static const bool added = [] {
     Broker::Members members;
