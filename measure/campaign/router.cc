@@ -327,12 +327,14 @@ class Router : public Target {
   }
 
   /** Waits until no packet is on its way to the router, nor to or from a GPU, as long as there are ever fewer: a
-   *  machine that has other things to do may need longer than drain_s. Elements may keep some. */
+   *  machine that has other things to do may need longer than drain_s. Elements may keep some, MinBatch those that fill
+   *  no batch: then each trial waits in vain. */
   void let_all_leave() const {
     if (copies_ || !engine_->plan().has_lanes()) return;
-    constexpr double kPatienceS = 10;  // simt's threads, on busy cores, have needed 2.6 between two packets
+    // simt's threads, on busy cores, have needed 2.6 between two packets.
+    const double patience_s = engine_->plan().uses_simt() ? 10 : 1;
     auto then = Clock::now();
-    for (int64_t last = INT64_MAX; engine_->running() && seconds_since(then) < kPatienceS;) {
+    for (int64_t last = INT64_MAX; engine_->running() && seconds_since(then) < patience_s;) {
       const int64_t on_the_wire = wire_->to_router(), now = on_the_wire + inside();
       if (now <= 0) return;
       if (now < last) last = now, then = Clock::now();
