@@ -75,7 +75,7 @@ namespace heddle {
  *
  *      FromGPUPort(eth, SOFTNIC "net_af_packet0,iface=eth0") -> CheckIPHeader(14, DEVICE gpu)
  *          -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1, DEVICE gpu);
- *      rt[0] -> ToGPUPort(lan, SOCKET /tmp/lan.sock);
+ *      rt[0] -> ToGPUPort(inside, SOCKET /tmp/inside.sock);
  *      rt[1] -> ToGPUPort(eth);
  */
 class FromGPUPort : public GPUPort {
