@@ -277,6 +277,28 @@ def test_peers_die_and_return(heddle, place, role):
     assert report.one("o1")["statistics"]["connections"] == 3
 
 
+def test_the_end_when_a_peer_has_gone(heddle, place):
+    """No kernel runs, so nobody takes what the NIC has received, and the end does not wait for that: it is counted."""
+    with contextlib.ExitStack() as stack:
+        router = Router(heddle, place, stack, {"in": "nic", "o0": "client", "o1": "client"})
+        peers = router.peers()
+        forward(peers, "in", traffic(100, ["o0", "o1"]))
+        peers["o1"].close()
+        wait_until(lambda: read_handler(router.control, "o1.connected") == "false", what="the loss")
+        waiting = peers["in"].room()  # on the wire; of what is sent beyond that, the NIC has received some
+        frames, sent = numbered(waiting + 63, least=60), 0
+
+        def step():
+            nonlocal sent
+            sent += peers["in"].send(frames[sent:])
+            return sent == len(frames)
+
+        wait_until(step, what="the NIC to receive")
+        report = router.end()
+    assert report.received == 100
+    assert report.one("FromGPUPort@1")["statistics"]["unprocessed"] > 0
+
+
 @ROLES
 @pytest.mark.parametrize("liar", ["o0", "o1"])
 def test_an_index_that_lies_ends_that_connection_alone(heddle, place, role, liar):
