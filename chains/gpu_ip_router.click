@@ -4,8 +4,8 @@
 //     heddle run chains/gpu_ip_router.click --device gpu
 //
 // The ports are memifs, of any programs that speak memif and call at /tmp/lan.sock, /tmp/inside.sock and
-// /tmp/servers.sock; what goes to a host goes back to where it came from. A port whose ring is full drops what it
-// cannot take, and the others go on. Without a GPU: --device simt, which is slow and for trying.
+// /tmp/servers.sock; what goes to a host goes back to where it came from. A port whose ring is full, or that has no
+// peer, drops what it cannot send, and the others go on. Without a GPU: --device simt, which is slow and for trying.
 
 define($SOCKETS /tmp, $ROUTES chains/routes.txt);
 

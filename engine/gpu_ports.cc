@@ -18,20 +18,9 @@ constexpr microseconds kLookEvery{50'000};
 // For packets to peers in interrupt mode. After each look that finds nothing the pause is an eighth longer, so that it
 // is about an eighth of the time for which nothing has come.
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
-constexpr uint32_t kLine = 128;
 static_assert(GPUPort::kMaxWarpBatch == gpu::kMaxTeams * gpu::kSlotPackets);
 static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxRingWorkers * gpu::kSlotPackets);
 constexpr size_t kMaxKept = 32;  // regions of peers that have gone while other kernels were resident
-
-uint32_t round_up(uint32_t value) { return (value + kLine - 1) / kLine * kLine; }
-
-/** Offsets of buffers have 32 bits, as memif's descriptors have it. */
-void check_offsets(uint64_t bytes) {
-  if (bytes >= uint64_t{1} << 32)
-    throw Error(
-        format("the buffers of GPU ports need %llu MiB, 4096 are allowed; use fewer QUEUES, or less NDESC or BUFFER",
-               static_cast<unsigned long long>(bytes >> 20)));
-}
 
 /** What a segment wants before its packets, bytes. */
 uint32_t room_before(const Segment& segment) {
@@ -93,6 +82,15 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* forme
 
 GpuPorts::~GpuPorts() { stop(); }
 
+uint32_t GpuPorts::whole_lines(uint32_t bytes) { return (bytes + 127) / 128 * 128; }
+
+void GpuPorts::check_offsets(uint64_t bytes) {
+  if (bytes >= uint64_t{1} << 32)
+    throw Error(
+        format("the buffers of GPU ports need %llu MiB, 4096 are allowed; use fewer QUEUES, or less NDESC or BUFFER",
+               static_cast<unsigned long long>(bytes >> 20)));
+}
+
 void GpuPorts::refuse(const Port& port, const std::string& why) const {
   throw Error(port.node->where.text() + ": " + port.node->element->class_name + " '" + port.node->element->name +
               "': " + why);
@@ -119,52 +117,11 @@ std::shared_ptr<RingPort> GpuPorts::running_port(const Port& port, const std::st
   return nullptr;
 }
 
-void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
-  using Ends = std::pair<const RingPort*, const RingPort*>;
-  std::vector<Ends> ways, former_ways;
-  for (const Way& way : former.ways_)
-    for (const RingPort* to : way.to) former_ways.emplace_back(way.from, to);
-  const auto has = [](const std::vector<Ends>& list, const Ends& way) {
-    return std::ranges::find(list, way) != list.end();
-  };
-  for (const Segment& segment : plan.segments)
-    for (const int node : segment.to) {
-      const Port &from = port_of(segment.from), &to = port_of(node);
-      ways.emplace_back(from.rings.get(), to.rings.get());
-      if (!from.rings->nic || !to.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
-      if (!has(former_ways, ways.back()))
-        refuse(from,
-               format("no packets go from soft NIC %s to %s so far, and soft NICs that go on have one memory only "
-                      "with those that theirs go to; leave the ways between them, or start the program anew",
-                      from.rings->name.c_str(), to.rings->name.c_str()));
-    }
-  for (const auto& way : former_ways)
-    for (const Port& port : ports_)
-      if (way.first->nic && way.second->nic && (port.rings.get() == way.first || port.rings.get() == way.second) &&
-          !has(ways, way))
-        refuse(port,
-               format("packets go from soft NIC %s to %s, and of these two one alone cannot go on; leave both, or "
-                      "start the program anew",
-                      way.first->name.c_str(), way.second->name.c_str()));
-  for (const Port& port : ports_) {
-    const RingPort& rings = *port.rings;
-    if (!rings.nic || port.is_new(this)) continue;
-    for (const Direction direction : {kReceive, kTransmit}) {
-      const bool has_now = std::ranges::any_of(
-          ways, [&](const Ends& way) { return (direction == kReceive ? way.first : way.second) == &rings; });
-      if (has_now == (rings.nic->pool(direction) != nullptr)) continue;
-      const char* const element = direction == kReceive ? "FromGPUPort" : "ToGPUPort";
-      refuse(port, format("soft NIC %s runs %s a %s; leave it so, or start the program anew", rings.name.c_str(),
-                          has_now ? "without" : "with", element));
-    }
-  }
-}
-
 void GpuPorts::make_memory(const Plan& plan) {
   uint32_t appends = 0, largest = 0;
   for (const Segment& segment : plan.segments) {
     if (!segment.has_rings()) continue;
-    headroom_ = std::max(headroom_, round_up(room_before(segment)));
+    headroom_ = std::max(headroom_, whole_lines(room_before(segment)));
     appends = std::max(appends, static_cast<uint32_t>(segment.appends));
     check_room(port_of(segment.from), segment);
   }
@@ -172,7 +129,7 @@ void GpuPorts::make_memory(const Plan& plan) {
     if (port.is_new(this) && !port.rings->nic) largest = std::max(largest, port.config.buffer_bytes);
   auto buffers = std::make_shared<ClientBuffers>();
   buffers->headroom = headroom_;
-  buffers->stride = headroom_ + round_up(largest + appends);
+  buffers->stride = headroom_ + whole_lines(largest + appends);
   uint64_t count = 0;
   for (const Port& port : ports_) {
     RingPort& rings = *port.rings;
@@ -260,45 +217,6 @@ int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceIn
   return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
 }
 
-/** Those between which packets go have one pool, and one that gets packets of a memif has its own. */
-void GpuPorts::add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends) {
-  using End = std::pair<RingPort*, Direction>;
-  const auto add = [&](std::vector<End> ends) {
-    uint32_t largest = 0;
-    uint64_t buffers = 0;
-    bool shared = false;
-    std::erase_if(ends, [](const End& end) { return !end.first->nic; });
-    for (const auto& [port, direction] : ends) {
-      if (port->nic->pool(direction) != nullptr) continue;
-      largest = std::max(largest, port->config.buffer_bytes);
-      shared = shared || port->remote() != nullptr;
-      buffers += port->nic->buffers();
-    }
-    std::shared_ptr<const SoftNicPort::Pool> pool;
-    if (buffers > 0) {
-      const uint32_t stride = headroom_ + round_up(largest + appends);
-      check_offsets(buffers * stride);
-      pool = std::make_shared<const SoftNicPort::Pool>(own, buffers * stride, stride, headroom_, shared);
-    }
-    uint32_t first = 0;
-    for (const auto& [port, direction] : ends) {
-      if (port->nic->pool(direction) == nullptr) {
-        port->nic->add(own, *memory_, direction, pool, first);
-        first += port->nic->buffers();
-      }
-      port->nic->add_engines(way.segment->device(), direction);
-    }
-  };
-  std::vector<End> ends;
-  if (way.from->nic) ends.emplace_back(way.from, kReceive);
-  for (RingPort* to : way.to)
-    if (way.from->nic)
-      ends.emplace_back(to, kTransmit);
-    else
-      add({{to, kTransmit}});
-  add(std::move(ends));
-}
-
 void GpuPorts::open() {
   for (Port& port : ports_)
     if (port.is_new(this) && !port.rings->nic && !std::exchange(port.is_open, true)) port.rings->memif->open();
@@ -315,7 +233,7 @@ void GpuPorts::start() {
     if (rings.remote() != nullptr)
       rings.remote()->on_down = [this, &rings] { nic_has_gone(rings); };
     else
-      rings.begin_rings();
+      rings.begin_rings(), rings.tell_elements();
     rings.nic->start(*rings.losses);
   }
   thread_ = std::thread([this] { serve(); });
@@ -438,6 +356,7 @@ void GpuPorts::look() {
   }
   if (has_failed()) return;
   for (Way& way : ways_) {
+    if (way.lacks_peer()) end(way);
     if (!way.running && way.is_up()) begin(way);
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
@@ -445,6 +364,9 @@ void GpuPorts::look() {
     std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
     liar.memif->disconnect(gpu::text(fault));
   }
+  // Who reads that a port is connected finds that packets come and go by it.
+  for (const Port& each : ports_)
+    if (each.rings->has_peer()) each.rings->tell_elements();
 }
 
 microseconds GpuPorts::wake_peers() {
@@ -515,6 +437,8 @@ void GpuPorts::begin(Way& way) {
   std::vector<gpu::RingPair> pairs;
   std::vector<gpu::RingOutput> outputs;
   const Segment& plan = way.segment->plan();
+  way.served.clear();
+  for (const RingPort* to : way.to) way.served.push_back(to->is_up());
   for (uint32_t queue = 0; queue < way.from->queues(); ++queue) {
     for (size_t i = 0; i < way.to.size(); ++i) outputs.push_back(output(way, i, queue));
     pairs.push_back({way.from->ring_end(kReceive, queue), outputs[outputs.size() - way.to.size()].end});
@@ -535,11 +459,15 @@ gpu::RingOutput GpuPorts::output(const Way& way, size_t number, uint32_t queue) 
   const Segment& plan = way.segment->plan();
   const RingPort &from = *way.from, &to = *way.to[number];
   gpu::RingOutput output{};
-  output.end = to.ring_end(kTransmit, queue);
+  if (way.served[number])
+    output.end = to.ring_end(kTransmit, queue);
+  else
+    output.end.capacity = UINT32_MAX;
   // Where the buffers could change places, packets might get as long as these are.
-  if (from.is_client() && to.is_client()) output.end.capacity = to.buffers->room();
-  output.swaps = from.nic ? to.nic && from.nic->pool(kReceive) == to.nic->pool(kTransmit)
-                          : from.buffers != nullptr && from.buffers == to.buffers;
+  if (way.served[number] && from.is_client() && to.is_client()) output.end.capacity = to.buffers->room();
+  output.swaps = !way.served[number] ? false
+                 : from.nic          ? to.nic && from.nic->pool(kReceive) == to.nic->pool(kTransmit)
+                                     : from.buffers != nullptr && from.buffers == to.buffers;
   const auto node = static_cast<size_t>(std::ranges::find(plan.nodes, plan.to[number]) - plan.nodes.begin());
   output.node = static_cast<uint16_t>(node);
   output.first_drop = static_cast<uint16_t>(plan.targets[node].drops.front() - gpu::kExit);
@@ -558,8 +486,9 @@ void GpuPorts::end(Way& way) {
   for (size_t queue = 0; queue < stops.size(); ++queue) {
     way.from->directions[kReceive].positions[queue].rx_position = stops[queue].rx_position;
     for (size_t i = 0; i < way.to.size(); ++i)
-      way.to[i]->directions[kTransmit].positions[queue].tx_position =
-          way.segment->plan().routed ? stops[queue].outputs[i] : stops[queue].tx_position;
+      if (way.served[i])
+        way.to[i]->directions[kTransmit].positions[queue].tx_position =
+            way.segment->plan().routed ? stops[queue].outputs[i] : stops[queue].tx_position;
   }
 }
 

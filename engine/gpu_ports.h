@@ -25,8 +25,8 @@ std::optional<GPUPort::Config> receiving_port(const Router& router, const Segmen
 bool may_gather(const GPUPort::Config& config);
 
 /** The ports of a configuration whose rings GPUs drive, and the kernels that take packets from one port's rings through
- *  a segment to another's. A kernel runs while both ports have a peer. A thread of its own waits for peers, and wakes
- *  those that wait for interrupts; it has nothing else to do with packets.
+ *  a segment to another's. A kernel runs while both ports have a peer, of several to send by at least one. A thread of
+ *  its own waits for peers, and wakes those that wait for interrupts; it has nothing else to do with packets.
  *
  *  Ports outlive configurations (RingPort). The next one is made while this one runs, has its new ports opened, and,
  *  when this one has paused, gets its kernels (add(), start()); take_over() makes all ports its own. Until then this
@@ -80,21 +80,34 @@ class GpuPorts {
     RingPort* from;
     std::vector<RingPort*> to;
     bool has(const RingPort& port) const { return from == &port || std::ranges::find(to, &port) != to.end(); }
+    /** Whether packets can come, and go by one port at least. */
     bool is_up() const {
-      return from->is_up() && std::ranges::all_of(to, [](const RingPort* port) { return port->is_up(); });
+      return from->is_up() && std::ranges::any_of(to, [](const RingPort* port) { return port->is_up(); });
     }
     gpu::RingsId rings;
     bool running = false;
+    std::vector<bool> served = {};  ///< by number in `to`, while it runs: it had a peer when the kernel began
+    /** Whether a peer has come that the kernel does not know. */
+    bool lacks_peer() const {
+      for (size_t i = 0; running && i < to.size(); ++i)
+        if (!served[i] && to[i]->is_up()) return true;
+      return false;
+    }
   };
+  static uint32_t whole_lines(uint32_t bytes);  ///< of a buffer: rounded up to lines of 128 bytes
+  /** Offsets of buffers have 32 bits, as memif's descriptors have it. Throws Error: so many bytes are too many. */
+  static void check_offsets(uint64_t bytes);
   const Port& port_of(int node) const;
   /** The running port that `port` is, or null. Throws Error if that cannot be. */
   std::shared_ptr<RingPort> running_port(const Port& port, const std::string& name, const GpuPorts* former) const;
   /** Throws Error: `port`, which goes on, cannot do so in this configuration. */
   [[noreturn]] void refuse(const Port& port, const std::string& why) const;
+  /** Throws Error: soft NICs of `former` cannot go on in this configuration. */
   void check_soft_nics(const Plan& plan, const GpuPorts& former) const;
   void check_room(const Port& from, const Segment& segment) const;
   void make_memory(const Plan& plan);
   void place(const Port& port, Direction direction, gpu::Device& own) const;
+  /** Those between which packets go have one pool, and one that gets packets of a memif has its own. */
   void add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends);
   /** What a packet's way on a queue is to the GPU, of several rings or those of both kinds. */
   gpu::RingOutput output(const Way& way, size_t number, uint32_t queue) const;

@@ -91,7 +91,6 @@ void RingPort::begin_rings() {
     its.fresh = true;
   }
   ++connections;
-  tell_elements();
   const memif::ServerSession* const session = nic ? nullptr : memif->server_session();
   if (session == nullptr) return;
   for (const memif::Region& region : session->regions()) peer_memory.push_back(memory_of(region));

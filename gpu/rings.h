@@ -66,21 +66,21 @@ struct RingPair {
 };
 
 /** One of the transmitting rings that packets of a receiving one leave by: that of exit i of the program is number i.
- *  If there are several, packets for one that is full are dropped, and else none are received. */
+ *  If there are several, packets for one that is full, or has no peer, are dropped, and else none are received. */
 struct RingOutput {
-  RingEnd end;
+  RingEnd end;    ///< of size 0, and with the largest capacity: it has no peer
   bool swaps;     ///< its buffers and the receiving ring's lie in one memory, and change places; else it is copied
   uint16_t node;  ///< of the program: counts what is transmitted
   uint16_t first_drop;  ///< exit of the first of PlaceDrop
 };
 
 /** Packets of a program's rings by exit: those that functions drop there; the program's first exits are the
- *  transmitting rings, the next two the receiving port's own, in the order of RingDrop, and the last three those of the
+ *  transmitting rings, the next two the receiving port's own, in the order of RingDrop, and the last ones those of the
  *  transmitting port, in that of PlaceDrop; of several as RingOutput says. Device memory, [exits]. */
 using RingCount = unsigned long long;
 enum RingDrop : int { kBadDescriptor, kChained };
-enum PlaceDrop : int { kTooLong, kBadBuffer, kFull };
-constexpr int kFirstDropExit = 1, kPlaceDrops = 3;  ///< the former with one transmitting ring
+enum PlaceDrop : int { kTooLong, kBadBuffer, kFull, kNoPeer };
+constexpr int kFirstDropExit = 1, kPlaceDrops = 4;  ///< the former with one transmitting ring
 
 /** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their
  *  own. */

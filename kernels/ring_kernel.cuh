@@ -181,8 +181,6 @@ class RingWarp {
   __device__ int first_drop() const {
     return Rings::kRouted ? static_cast<int>(serving_.output_count) : kFirstDropExit;
   }
-  /** Whether a packet with this in tile_.drop leaves by a transmitting ring. */
-  __device__ bool is_kept(int drop) const { return Rings::kRouted ? drop < first_drop() : drop == 0; }
   __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
@@ -281,7 +279,7 @@ class RingWarp {
   __device__ void finish_alone(uint32_t placed) {
     if (lane() != 0) return;
     watch_.end += static_cast<uint32_t>(tile_.packets);
-    if constexpr (Rings::kRouted) watch_.outputs().note_all();
+    if constexpr (Rings::kRouted) watch_.outputs().note(number_on_board());
     tell(static_cast<uint32_t>(tile_.packets), placed);
   }
   /** A worker's tile is. */
@@ -311,10 +309,12 @@ class RingWarp {
     receive();
     if (spread) say(Dropped::kRead, 0);
     run();
-    if constexpr (Rings::kRouted)
-      return place_routed();
-    else
+    if constexpr (Rings::kRouted) {
+      Rings::place_tile(serving_, pair_, program_, tile_, watch_.outputs(), number_on_board());
+      return 0;  // the rings know
+    } else {
       return Rings::kSwaps ? place_apart() : place();
+    }
   }
 
   /** Whether the program works on copies of the packets. One block's warps would spill registers if they could. */
@@ -399,111 +399,15 @@ class RingWarp {
 
   __device__ __noinline__ uint32_t place_apart() { return place(); }
 
-  // In steps, each but the copy called and not inlined, with what is between them in shared memory: so ptxas spills
-  // nothing.
-  /** Places each packet on the ring that its exit says. */
-  __device__ uint32_t place_routed() {
-    find_places();
-    fill_descriptors();
-    copy_frames<8>(tile_.frame(lane()), tile_.to[lane()], tile_.length(lane()));
-    give_back();
-    return 0;  // the rings know
-  }
-  /** Tiles take places in turn, up to where those of all are known: whether a ring is full decides the place of every
-   *  packet behind. */
-  __device__ __noinline__ void find_places() {
-    auto& outputs = watch_.outputs();
-    const bool mine = lane() < tile_.packets;
-    int drop = tile_.drop[lane()];
-    wait_for_turn(mine, drop);
-    const int exit = mine && is_kept(drop) ? drop : -1;
-    if (exit >= 0 && !outputs.of[exit].swaps && tile_.length(lane()) > outputs.of[exit].end.capacity)
-      drop = outputs.of[exit].first_drop + kTooLong;
-    uint32_t place = 0;
-    for (int o = 0; o < first_drop(); ++o) {
-      const bool here = exit == o && drop == o;
-      const unsigned who = __ballot_sync(~0u, here);
-      const uint32_t first = outputs.placed[o];
-      // The scout moves it meanwhile: all lanes must have the same.
-      const uint32_t room = __shfl_sync(~0u, BlockWords::load_acquire(outputs.limit[o]), 0) - first;
-      const auto rank = static_cast<uint32_t>(__popc(who & ((1u << lane()) - 1)));
-      if (here) place = first + rank;
-      if (here && rank >= room) drop = outputs.of[o].first_drop + kFull;
-      __syncwarp();
-      if (lane() == 0) outputs.move(o, tile_.number, min(static_cast<uint32_t>(__popc(who)), room));
-    }
-    pass_turn();
-    tile_.drop[lane()] = drop, tile_.exit[lane()] = exit, tile_.place[lane()] = place;
-    __syncwarp();
-  }
-  /** Those of the places, with the packets' own buffers, or such as they are to be copied to. */
-  __device__ __noinline__ void fill_descriptors() {
-    const bool mine = lane() < tile_.packets;
-    const int drop = tile_.drop[lane()], exit = tile_.exit[lane()];
-    const uint8_t* const frame = tile_.frame(lane());
-    const uint32_t length = tile_.length(lane());
-    uint8_t* to = nullptr;
-    if (mine && !is_kept(drop)) count_up(serving_.drops[drop], 1);
-    if (exit >= 0 && drop == exit) {
-      const RingOutput& output = watch_.outputs().of[exit];
-      const RingEnd& tx = output.end;
-      const uint32_t at = tile_.place[lane()] & (tx.size - 1);
-      if (output.swaps) {
-        const DeviceAtomic<uint32_t> there(tx.buffers[at]);
-        const uint32_t buffer = tile_.buffer[lane()], empty = there.load(cuda::memory_order_relaxed);
-        there.store(buffer, cuda::memory_order_relaxed);
-        DeviceAtomic<uint32_t>(pair_.rx.buffers[slot_of_lane()]).store(empty, cuda::memory_order_relaxed);
-        tile_.buffer[lane()] = empty;
-        Rings::place(tx, at, frame, length);
-      } else {
-        to = Rings::place_copy(tx, at, length);
-        if (to == nullptr) count_up(serving_.drops[output.first_drop + kBadBuffer], 1);
-      }
-    }
-    tile_.to[lane()] = to;
-    __syncwarp();
-  }
-  /** Buffers, to the receiving ring; and counts what was to be transmitted. */
-  __device__ __noinline__ void give_back() {
-    if (lane() < tile_.packets && pair_.rx.owner) Rings::refill(pair_.rx, slot_of_lane(), tile_.buffer[lane()]);
-    for (int o = 0; o < first_drop(); ++o) {
-      const bool came = tile_.exit[lane()] == o;
-      const unsigned packets = __popc(__ballot_sync(~0u, came)),
-                     bytes = __reduce_add_sync(~0u, came ? tile_.length(lane()) : 0);
-      if (lane() != 0 || packets == 0) continue;
-      gpu::NodeCounts& counts = program_.counts[watch_.outputs().of[o].node];
-      count_up(counts.packets, packets);
-      count_up(counts.bytes, bytes);
-    }
-    __syncwarp();
-  }
-  /** Of the receiving ring, that this lane's packet came from. */
-  __device__ uint32_t slot_of_lane() const {
-    return (tile_.start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1);
-  }
-  /** Until the tiles before this one have their places. `drop`: as of wait_for_total(). */
-  __device__ void wait_for_turn(bool mine, int& drop) {
-    const uint32_t tile = tile_.number - 1;
-    Dropped before;
-    do before.bits = Words::load_acquire(board_.words.dropped[Tiles::place(tile)]);
-    while (before.state(tile) != Dropped::kTotal);
-    __syncwarp();
-    judge(before.chained(), mine, drop);
-  }
-  __device__ void pass_turn() {
-    __syncwarp();
-    cuda::atomic_thread_fence(cuda::memory_order_release, cuda::thread_scope_block);
-    say(Dropped::kTotal, 0);
-  }
-
   /** Says how far the counting of the tile's dropped packets is. The scout's packets are in no tile: what is dropped of
    *  them is added to the total of the last tile that was made, to which all later ones look back. */
   __device__ void say(typename Dropped::State state, uint32_t count) {
     if (!speaks()) return;
-    const uint32_t tile = tile_.number - (!spread && is_scout() ? 1 : 0);
-    const bool chained = (tile_.goes_on >> (tile_.packets - 1) & 1) != 0;
-    Words::store_relaxed(board_.words.dropped[Tiles::place(tile)], Dropped::of(tile, state, chained, count).bits);
+    const uint32_t tile = number_on_board();
+    Words::store_relaxed(board_.words.dropped[Tiles::place(tile)],
+                         Dropped::of(tile, state, tile_.is_chained(), count).bits);
   }
+  __device__ uint32_t number_on_board() const { return tile_.number - (!spread && is_scout() ? 1 : 0); }
 
   // How many packets before the tile's have been dropped. `drop` of this lane's packet, if it is `mine`, gets its last
   // word: the first descriptor may belong to the last one of the tile before.
@@ -546,8 +450,8 @@ class RingWarp {
   }
   /** Lane 0 knows whether the tile before is `chained` to this one. Returns how many of this one's are dropped. */
   __device__ uint32_t judge(bool chained, bool mine, int& drop) const {
-    if (lane() == 0 && is_kept(drop) && chained) drop = first_drop() + kChained;
-    return static_cast<uint32_t>(__popc(__ballot_sync(~0u, mine && !is_kept(drop))));
+    if (lane() == 0 && drop == 0 && chained) drop = kFirstDropExit + kChained;
+    return static_cast<uint32_t>(__popc(__ballot_sync(~0u, mine && drop != 0)));
   }
 
   /** The packet's buffer goes to the transmitting ring, and that of the place there comes to the receiving one. */

@@ -40,6 +40,8 @@ struct RingTile : Tile {
   uint32_t start;                 ///< position of its first packet
   int packets;                    ///< how many there are
   unsigned goes_on;               ///< bit i: the i-th goes on in the next descriptor
+  /** Whether the last one goes on in the next tile. */
+  __device__ bool is_chained() const { return (goes_on >> (packets - 1) & 1) != 0; }
 };
 
 /** A team's. */

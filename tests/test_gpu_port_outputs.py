@@ -66,8 +66,17 @@ class Router:
         wait_until(lambda: os.path.exists(path), what="the socket")
         return self.stack.enter_context(memif.Client(path, self.queues, self.size.bit_length() - 1, **options))
 
+    def wait_for(self, name, connected="true"):
+        """Until packets can come and go by that port, or, "false", until its peer's loss is known."""
+        element = "FromGPUPort@1" if name == next(iter(self.kinds)) else name
+        wait_until(lambda: read_handler(self.control, f"{element}.connected") == connected, what=f"{name}: {connected}")
+
     def peers(self):
-        return {name: self.peer(name) for name in self.kinds}
+        peers = {name: self.peer(name) for name in self.kinds}
+        for name, kind in self.kinds.items():
+            if kind != "nic":
+                self.wait_for(name)
+        return peers
 
     def end(self):
         result = self.running.interrupt()
@@ -242,6 +251,8 @@ def test_a_frame_too_long_for_one_port(heddle, place):
     with contextlib.ExitStack() as stack:
         router = Router(heddle, place, stack, {"in": "server", "o0": "server", "o1": "server"})
         peers = {"in": router.peer("in"), "o0": router.peer("o0", buffer_bytes=100), "o1": router.peer("o1")}
+        for name in peers:
+            router.wait_for(name)
         ways = [(frame, "o1" if i % 2 else "o0" if len(frame) <= 100 else None) for i, frame in enumerate(frames)]
         forward(peers, "in", ways)
         report = router.end()
@@ -261,30 +272,62 @@ def test_several_rings(heddle, place, role):
 
 @ROLES
 def test_peers_die_and_return(heddle, place, role):
-    """Any of them: meanwhile nothing is received, and the others' rings go on behind."""
+    """While one that packets leave by is not there, they are dropped there and counted, and the other ones go on;
+    without the one that they come from nothing happens."""
     with contextlib.ExitStack() as stack:
         router = Router(heddle, place, stack, {"in": role, "o0": role, "o1": role})
-        peers = router.peers()
+        peers, lost = router.peers(), Counter()
         for seed, dies in enumerate(("o1", "in", "o0", "o1")):
             forward(peers, "in", traffic(300, ["o0", "o1"], seed=seed))
-            peers[dies].close()
-            element = "FromGPUPort@1" if dies == "in" else dies
-            wait_until(lambda e=element: read_handler(router.control, f"{e}.connected") == "false", what="the loss")
+            peers.pop(dies).close()
+            router.wait_for(dies, "false")
+            if dies != "in":
+                ways = traffic(300, ["o0", "o1"], seed=10 + seed)
+                lost[dies] += len(frames_to(ways, dies))
+                forward(peers, "in", [(frame, None if name == dies else name) for frame, name in ways])
             peers[dies] = router.peer(dies)
+            router.wait_for(dies)
         forward(peers, "in", traffic(300, ["o0", "o1"], seed=9))
         report = router.end()
-    assert report.received == 1500
+    assert report.received == 8 * 300
     assert report.one("o1")["statistics"]["connections"] == 3
+    for name, count in lost.items():
+        assert report.drops(name) == {"no_peer": count}
 
 
-def test_the_end_when_a_peer_has_gone(heddle, place):
+def test_a_port_without_a_peer_so_far_stops_no_other(heddle, place):
+    """Without the one, and then without the other: what comes while no port has a peer waits."""
+    with contextlib.ExitStack() as stack:
+        router = Router(heddle, place, stack, {"in": "server", "o0": "client", "o1": "server"})
+        peers = {"in": router.peer("in")}
+        router.wait_for("in")
+        first = traffic(32, ["o0", "o1"], seed=1)
+        assert peers["in"].send([frame for frame, _ in first]) == len(first)
+        assert read_handler(router.control, "FromGPUPort@1.count") == "0"
+        peers["o1"] = router.peer("o1")
+        router.wait_for("o1")
+        wanted, got = frames_to(first, "o1"), []
+        wait_until(lambda: got.extend(peers["o1"].receive()) or len(got) == len(wanted), what="what has waited")
+        assert got == wanted
+        second = traffic(300, ["o0", "o1"], seed=2)
+        forward(peers, "in", [(frame, name if name == "o1" else None) for frame, name in second])
+        peers["o0"] = router.peer("o0")
+        router.wait_for("o0")
+        forward(peers, "in", traffic(300, ["o0", "o1"], seed=3))
+        report = router.end()
+    assert report.drops("o0") == {"no_peer": len(frames_to(first + second, "o0"))}
+    assert report.drops("o1") == {}
+
+
+def test_the_end_when_peers_have_gone(heddle, place):
     """No kernel runs, so nobody takes what the NIC has received, and the end does not wait for that: it is counted."""
     with contextlib.ExitStack() as stack:
         router = Router(heddle, place, stack, {"in": "nic", "o0": "client", "o1": "client"})
         peers = router.peers()
         forward(peers, "in", traffic(100, ["o0", "o1"]))
-        peers["o1"].close()
-        wait_until(lambda: read_handler(router.control, "o1.connected") == "false", what="the loss")
+        for name in ("o0", "o1"):
+            peers[name].close()
+            router.wait_for(name, "false")
         waiting = peers["in"].room()  # on the wire; of what is sent beyond that, the NIC has received some
         frames, sent = numbered(waiting + 63, least=60), 0
 
@@ -312,9 +355,10 @@ def test_an_index_that_lies_ends_that_connection_alone(heddle, place, role, liar
             ring.tail = ring.position + 100
         else:
             ring.head = ring.position + ring.size + 100
-        wait_until(lambda: read_handler(router.control, f"{liar}.connected") == "false", what="the end")
+        router.wait_for(liar, "false")
         assert "has emptied more descriptors than were filled" in peers[liar].why()
         peers[liar] = router.peer(liar)
+        router.wait_for(liar)
         forward(peers, "in", ways)
         result = router.running.interrupt()
     assert result.code == 0
@@ -388,7 +432,10 @@ def test_with_nics_in_processes_of_their_own(heddle, place):
         nics = {name: Nic(heddle, place, stack, name) for name in ("a", "b", "c")}
         chain = f"FromGPUPort(a, NIC_SOCKET {nics['a'].path}) -> {lookup(range(3))}; rt[0] -> b :: ToGPUPort(b, NIC_SOCKET {nics['b'].path})"
         chain += f"; rt[1] -> c :: ToGPUPort(c, NIC_SOCKET {nics['c'].path}); rt[2] -> a :: ToGPUPort(a)"
-        running = stack.enter_context(heddle.start("run", "--json", "-e", chain, *SIMT))
+        control = f"{place}/control"
+        running = stack.enter_context(heddle.start("run", "--json", "-u", control, "-e", chain, *SIMT))
+        for name in ("b", "c", "FromGPUPort@1"):
+            wait_until(lambda name=name: read_handler(control, f"{name}.connected") == "true", what=name)
         ways = traffic(1000, ["b", "c", "a"])
         forward({name: nic.wire for name, nic in nics.items()}, "a", ways)
         result = running.interrupt()
@@ -424,14 +471,16 @@ def test_the_chain_routes(heddle, place):
             fates["no_route"] += 1
         ways.append((frame, name))
     assert {name for _, name in ways} == {*ports, None}
+    control = f"{place}/control"
     with contextlib.ExitStack() as stack:
         running = stack.enter_context(
-            heddle.start("run", "--json", CHAINS / "gpu_ip_router.click", f"SOCKETS={place}", *SIMT)
+            heddle.start("run", "--json", "-u", control, CHAINS / "gpu_ip_router.click", f"SOCKETS={place}", *SIMT)
         )
         peers = {}
         for name in ports:
             wait_until(lambda name=name: os.path.exists(f"{place}/{name}.sock"), what="the socket")
             peers[name] = stack.enter_context(memif.Client(f"{place}/{name}.sock", 1, 10))
+            wait_until(lambda name=name: read_handler(control, f"{name}.connected") == "true", what=name)
         forward(peers, "lan", ways)
         result = running.interrupt()
     assert (result.code, result.err) == (0, ""), result
@@ -445,7 +494,7 @@ def test_the_plan_says_so(heddle):
     chain = CHAINS / "gpu_ip_router.click"
     text = heddle.ok("plan", chain, *SIMT).out
     assert "segment 0 on simt (rings of lan and inside, servers, lan, driven by the GPU)" in text
-    assert "packets for a port whose ring is full are dropped there" in text
+    assert "packets for a port whose ring is full, or that has no peer, are dropped there" in text
     (segment,) = heddle.ok("plan", "--json", chain, *SIMT).json["segments"]
     assert (segment["rings_routed"], segment["rings_spread"], segment["rings_split"]) == (True, False, False)
 

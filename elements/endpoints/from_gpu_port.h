@@ -53,7 +53,8 @@ namespace heddle {
  *  both in at the same time, which takes NVIDIA's MPS; without it they take turns.
  *
  *  A memif's peer may come and go: while one is not there, nothing is received, and what it has sent before waits for
- *  the other port of the chain. All client ports of a chain share one memory for their buffers, so their peers can see
+ *  the other port of the chain; behind several ToGPUPorts, until one of them has a peer, and packets for the others are
+ *  dropped there (`no_peer`). All client ports of a chain share one memory for their buffers, so their peers can see
  *  each other's packets.
  *
  *  Hot reconfiguration: a port that has the same name in the next configuration goes on as it is, with its peer and

@@ -3,7 +3,7 @@
 namespace heddle {
 
 std::span<const char* const> ToGPUPort::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"too_long", "bad_buffer", "full"};
+  static constexpr const char* kReasons[] = {"too_long", "bad_buffer", "full", "no_peer"};
   return kReasons;
 }
 

@@ -11,11 +11,13 @@ namespace heddle {
  *
  *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring
  *  of the same number. When the ring is full, nothing more is received until the peer has taken some; but if several
- *  ToGPUPorts are behind the FromGPUPort, packets for the full one are dropped, and the others go on.
+ *  ToGPUPorts are behind the FromGPUPort, packets for the full one, or for one whose peer is not there, are dropped,
+ *  and the others go on.
  *
  *  Drop reasons: `too_long` (for the buffers of a port whose packets must be copied, because one of the two ports is a
  *  server, or one a memif and the other a soft NIC), `bad_buffer` (the peer offers a buffer that does not lie in what
- *  it shares; an empty packet takes its place), `full` (the ring, where there are several ToGPUPorts).
+ *  it shares; an empty packet takes its place), `full` (the ring) and `no_peer` (the port has none), where there are
+ *  several ToGPUPorts.
  *
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
  *  Statistics: `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them:
@@ -29,7 +31,7 @@ namespace heddle {
  */
 class ToGPUPort : public GPUPort {
  public:
-  enum Reason { kTooLong, kBadBuffer, kFull };
+  enum Reason { kTooLong, kBadBuffer, kFull, kNoPeer };
   const char* ports() const override { return "1/0"; }
   const char* processing() const override { return "h/"; }
   Access access(Processor) const override { return {.reads = {kWholePacket}}; }
