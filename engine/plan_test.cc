@@ -242,6 +242,40 @@ TEST(Plan, ResultsAreWideWhereTheExitDoesNotTellWhatMoved) {
       "GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1); rt[0] -> Strip(4) -> x :: XOR; rt[1] -> x; x"));
 }
 
+// Ways out come first, in the order of nodes and their outputs, and then drops, by reason; each with the bytes by which
+// the start has moved by then.
+TEST(Plan, ExitsAreNumberedByNodeAndOutput) {
+  const Planned planned(
+      "TestSource -> ip :: CheckIPHeader(14) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1);"
+      "rt[0] -> Strip(14) -> x :: XOR -> a :: Counter -> TestSink; rt[1] -> b :: Counter -> TestSink;");
+  const auto& segments = planned.chain.plan.segments;
+  const auto segment = std::ranges::find_if(segments, [](auto& one) { return one.processor.is_gpu(); });
+  ASSERT_NE(segment, segments.end());
+  const auto name = [&](int node) { return planned.chain.router.nodes[static_cast<size_t>(node)].element->name; };
+  std::string ways, drops;
+  for (size_t i = 0; i < segment->exits.size(); ++i) {
+    const LaneExit& exit = segment->exits[i];
+    const std::string head = format("%+d ", exit.head);
+    if (exit.target >= 0)
+      ways += name(exit.node) + ">" + name(exit.target) + head;
+    else
+      drops += name(exit.node) + ":" + std::to_string(exit.reason) + head;
+    EXPECT_EQ(exit.target >= 0, i < static_cast<size_t>(segment->drop_exits_from));
+  }
+  EXPECT_EQ(ways, "rt>b+0 x>a+14 ");
+  EXPECT_EQ(drops, "ip:0+0 rt:0+0 ");
+  // Each output and reason of a node names its exit, or the node behind it.
+  const auto at = [&](const std::string& wanted) {
+    size_t k = 0;
+    while (name(segment->nodes[k]) != wanted) ++k;
+    return k;
+  };
+  EXPECT_EQ(segment->targets[at("rt")].outputs[1], gpu::kExit + 0);
+  EXPECT_EQ(segment->targets[at("x")].outputs[0], gpu::kExit + 1);
+  EXPECT_EQ(segment->targets[at("ip")].outputs[0], at("rt"));
+  EXPECT_EQ(segment->targets[at("rt")].drops[0], gpu::kExit + 3);
+}
+
 TEST(Plan, FunctionsRunOnGpusByNumber) {
   const Planned planned("TestSource -> a :: XOR(1, DEVICE gpu1) -> b :: XOR(2, DEVICE gpu2) -> c :: XOR -> TestSink;",
                         "simt2");

@@ -50,6 +50,24 @@ std::string slot_text(const Segment& segment) {
   return text;
 }
 
+std::string reason_of(const Element& element, int reason) {
+  return element.drop_reasons()[static_cast<size_t>(reason)];
+}
+
+// Where packets leave, and by how many bytes the exit says that their start has moved; and how many exits are drops.
+std::string exits_text(const Router& router, const Segment& segment) {
+  std::string text;
+  const auto ways = static_cast<size_t>(segment.drop_exits_from);
+  for (size_t i = 0; i < ways; ++i) {
+    const LaneExit& exit = segment.exits[i];
+    text += (text.empty() ? "to " : ", ") + router.nodes[static_cast<size_t>(exit.target)].element->name;
+    if (exit.head != 0) text += format(" (start moved by %+d B)", exit.head);
+  }
+  if (const size_t drops = segment.exits.size() - ways; drops > 0)
+    text += format("%s%zu for drops", text.empty() ? "" : "; ", drops);
+  return text;
+}
+
 }  // namespace
 
 std::string Plan::text(const Router& router) const {
@@ -74,6 +92,7 @@ std::string Plan::text(const Router& router) const {
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
       if (!segment.has_rings()) text += "  slots       " + slot_text(segment) + "\n";
+      text += "  exits       " + exits_text(router, segment) + "\n";
       text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
                      segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
     }
@@ -83,8 +102,8 @@ std::string Plan::text(const Router& router) const {
           "that)\n";
     if (segment.routed && segment.to.size() > 1)
       text +=
-          "  rings       one multiprocessor serves a pair, and packets for a port whose ring is full are dropped "
-          "there\n";
+          "  rings       one multiprocessor serves a pair, and packets for a port whose ring is full, or that has no "
+          "peer, are dropped there\n";
     if (segment.split)
       text +=
           "  rings       three kernels serve a pair: one receives, one runs the functions, one transmits (KERNELS "
@@ -164,6 +183,16 @@ std::string Plan::json(const Router& router) const {
       entry["columns_kept"] = names(segment.columns_kept);
       entry["prepends"] = segment.prepends;
       entry["appends"] = segment.appends;
+      entry["exits"] = nlohmann::json::array();
+      for (const LaneExit& exit : segment.exits) {
+        const Element& from = *router.nodes[static_cast<size_t>(exit.node)].element;
+        nlohmann::json way{{"from", from.name}, {"head", exit.head}};
+        if (exit.target >= 0)
+          way["to"] = router.nodes[static_cast<size_t>(exit.target)].element->name;
+        else
+          way["dropped"] = reason_of(from, exit.reason);
+        entry["exits"].push_back(std::move(way));
+      }
       entry["to_gpu"] = moved(segment.in);
       entry["to_cpu"] = moved(segment.out);
     }
