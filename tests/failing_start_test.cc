@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <optional>
+#include <typeindex>
 
 #include "click/arguments.h"
 #include "core/element.h"
@@ -97,9 +98,14 @@ std::string start_with(const std::string& text, Start how, Fault fault) {
   return problem;
 }
 
-/** Of classes that packets do not come to from a chain. */
-const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
-  static const std::vector<std::pair<const char*, const char*>> list = {
+/** A chain for each of classes_apart(), by name; of further names one is enough. */
+struct Apart {
+  const char* name;
+  const char* chain;
+  Start how = Start::on_cpu;
+};
+const std::vector<Apart>& sources_and_others() {
+  static const std::vector<Apart> list = {
       {"ARPTable",
        "t :: ARPTable; TestSource -> MarkIPHeader(14) -> GetIPAddress(30)"
        " -> q :: ARPQuerier(10.0.0.9, 2:0:0:0:0:1, TABLE t) -> TestSink; Idle -> [1]q;"},
@@ -109,10 +115,16 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"ControlSocket", "ControlSocket(unix, $out); TestSource -> TestSink;"},
       {"DPDKInfo", "DPDKInfo(NB_MBUF 1000); TestSource -> TestSink;"},
       {"DriverManager", "DriverManager(wait, stop); TestSource -> TestSink;"},
+      {"FastTCPFlows", "FastTCPFlows(0, 10, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.1.0.1, 4, 4) -> Discard;"},
       {"FastUDPFlows", "FastUDPFlows(0, 10, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.1.0.1, 4, -1) -> Discard;"},
+      {"FastUDPSource",
+       "FastUDPSource(0, 10, 60, 2:0:0:0:0:1, 10.0.0.1, 1234, 2:0:0:0:0:2, 10.1.0.1, 1234) -> Discard;"},
+      {"FastUDPSourceIP6",
+       "FastUDPSourceIP6(0, 10, 64, 2:0:0:0:0:1, 2001:db8::1, 1234, 2:0:0:0:0:2, 2001:db8:1::1, 1234) -> Discard;"},
       {"FromDPDKDevice", "FromDPDKDevice(net_null0) -> Discard;"},
       {"FromDevice", "FromDevice(lo) -> Discard;"},
       {"FromDump", "FromDump($capture) -> Discard;"},
+      {"FromGPUPort", "FromGPUPort(p, SOCKET $out, ROLE server) -> EtherMirror -> ToGPUPort(p);", Start::on_simt},
       {"FromHost", "FromHost(hdstart0, 10.99.0.1/24) -> Discard;"},
       {"FromIPSummaryDump", "FromIPSummaryDump($summary) -> Discard;"},
       {"FromTcpdump", "FromTcpdump($summary) -> Discard;"},
@@ -121,6 +133,11 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"RoundRobinIPMapper",
        "m :: RoundRobinIPMapper(- - 1.0.0.1 - 0 0); TestSource -> MarkIPHeader(14) -> IPRewriter(m) -> TestSink;"},
       {"InfiniteSource", "InfiniteSource(LIMIT 10) -> Discard;"},
+      {"KernelIP6Neighbours",
+       "KernelIP6Neighbours(q, lo); q :: IP6NDSolicitor(2001:db8::1, 2:0:0:0:0:1); TestSource -> CheckIP6Header(14)"
+       " -> LookupIP6Route(::/0 0) -> q -> TestSink; Idle -> [1]q;"},
+      {"KernelIP6Routes",
+       "KernelIP6Routes(rt, lo 0); TestSource -> CheckIP6Header(14) -> rt :: LookupIP6Route(::/0 0) -> TestSink;"},
       {"KernelNeighbours",
        "KernelNeighbours(q, lo); q :: ARPQuerier(10.0.0.9, 2:0:0:0:0:1); TestSource -> MarkIPHeader(14)"
        " -> GetIPAddress(30) -> q -> TestSink; Idle -> [1]q;"},
@@ -130,16 +147,28 @@ const std::vector<std::pair<const char*, const char*>>& sources_and_others() {
       {"KernelTun", "KernelTun(10.99.0.1/24) -> Discard;"},
       {"McastSocket", "McastSocket(239.1.2.3, 9000) -> Discard;"},
       {"Message", "Message(starts); TestSource -> TestSink;"},
+      {"MultiReplayUnqueue", "TestSource -> Queue -> MultiReplayUnqueue(STOP 1) -> TestSink;"},
+      {"PeekHandlers", "PeekHandlers(0, c.count, quit); TestSource -> c :: Counter -> TestSink;"},
+      {"PokeHandlers", "PokeHandlers(0, c.reset, quit); TestSource -> c :: Counter -> TestSink;"},
       {"PortInfo", "PortInfo(a 80/tcp); TestSource -> TestSink;"},
+      {"RIPSend", "RIPSend(18.26.4.24, 18.26.4.255, 10.0.0.0/8, 10) -> Discard;"},
       {"RandomSeed", "RandomSeed(7); TestSource -> RandomSample(0.5) -> TestSink;"},
+      {"RandomSource", "RandomSource(64, LIMIT 2) -> Discard;"},
       {"RatedSource", "RatedSource(LIMIT 2) -> Discard;"},
+      {"ReplayUnqueue", "TestSource -> Queue -> ReplayUnqueue(STOP 1) -> TestSink;"},
       {"ScheduleInfo", "ScheduleInfo(s 2); s :: TestSource -> TestSink;"},
       {"Script", "Script(set x $(add 1 2), wait 1us, end); TestSource -> TestSink;"},
       {"Socket", "Socket(UDP, 127.0.0.1, 0) -> Discard;"},
+      {"SourceIPHashMapper",
+       "m :: SourceIPHashMapper(100 7, - - 10.0.0.1 - 0 0 1); TestSource -> MarkIPHeader(14) -> IPRewriter(m)"
+       " -> TestSink;"},
       {"StaticThreadSched", "s :: TestSource -> TestSink; StaticThreadSched(s 0);"},
+      {"TCPIPSend", "TCPIPSend -> Discard; TestSource -> TestSink;"},
       {"TimedSource", "TimedSource(1us, LIMIT 2) -> Discard;"},
       {"ToDevice", "TestSource -> ToDevice(lo);"},
+      {"ToGPUPort", "FromGPUPort(p) -> EtherMirror -> ToGPUPort(p, SOCKET $out);", Start::on_simt},
       {"ToHost", "InfiniteSource(LIMIT 4) -> ToHost(hdstart1);"},
+      {"ToHostSniffers", "InfiniteSource(LIMIT 4) -> ToHostSniffers(hdstart2);"},
       {"ToDumpOfAFile", "TestSource -> ToDump($out);"},
       {"ToIPSummaryDumpOfAFile", "TestSource -> MarkIPHeader(14) -> ToIPSummaryDump($out);"},
   };
@@ -193,9 +222,9 @@ TEST_P(EveryStart, SucceedsOrSaysWhyNot) {
   expect_failures(files.definitions() + GetParam().first.chain(), GetParam().second);
 }
 
-class EverySource : public testing::TestWithParam<std::pair<const char*, const char*>> {};
+class EverySource : public testing::TestWithParam<Apart> {};
 INSTANTIATE_TEST_SUITE_P(All, EverySource, testing::ValuesIn(sources_and_others()),
-                         [](const auto& info) { return std::string(info.param.first); });
+                         [](const auto& info) { return std::string(info.param.name); });
 
 TEST_P(EverySource, StartsOrSaysWhyNot) {
   const std::string path = testing::TempDir() + std::to_string(getpid()) + "every_source";
@@ -203,8 +232,22 @@ TEST_P(EverySource, StartsOrSaysWhyNot) {
   std::ofstream(path + ".capture") << std::string("\xd4\xc3\xb2\xa1\2\0\4\0\0\0\0\0\0\0\0\0\xff\xff\0\0\1\0\0\0", 24);
   std::string names;
   for (const char* name : {"out", "summary", "capture"}) names += format("$%s %s.%s, ", name, path.c_str(), name);
-  expect_failures("define(" + names.substr(0, names.size() - 2) + "); " + GetParam().second, Start::on_cpu);
+  expect_failures("define(" + names.substr(0, names.size() - 2) + "); " + GetParam().chain, GetParam().how);
   for (const char* end : {".out", ".summary", ".capture"}) std::filesystem::remove(path + end);
+}
+
+TEST(EverySourceClass, IsHere) {
+  const auto type_of = [](const std::string& name) -> std::optional<std::type_index> {
+    const Catalog::Entry* const entry = Catalog::instance().find(name);
+    if (entry == nullptr) return std::nullopt;
+    const std::unique_ptr<Element> element = entry->make();
+    return std::type_index(typeid(*element));
+  };
+  std::set<std::type_index> here;
+  for (const Apart& one : sources_and_others())
+    if (const auto type = type_of(one.name)) here.insert(*type);
+  for (const std::string& name : classes_apart())
+    EXPECT_TRUE(here.contains(type_of(name).value())) << name << " wants a chain in sources_and_others()";
 }
 
 }  // namespace
