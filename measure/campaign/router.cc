@@ -256,6 +256,7 @@ class Router : public Target {
     counts.lost -= std::min(counts.lost, discards);
     Outcome outcome = outcome_of(std::move(counts));
     outcome.forwarded += discards;
+    if (!copies_) outcome.kept = static_cast<uint64_t>(std::max<int64_t>(inside(), 0));
     outcome.forwarded_bits += 8 * static_cast<double>(discards) * traffic_->mean_bytes();
     if (sent > sent_before)
       outcome.held_up = static_cast<double>(waited - waited_before) / static_cast<double>(sent - sent_before);
@@ -332,7 +333,7 @@ class Router : public Target {
   void let_all_leave() const {
     if (copies_ || !engine_->plan().has_lanes()) return;
     // simt's threads, on busy cores, have needed 2.6 between two packets.
-    const double patience_s = engine_->plan().uses_simt() ? 10 : 1;
+    const double patience_s = engine_->plan().uses_simt() ? 10 : 0.3;
     auto then = Clock::now();
     for (int64_t last = INT64_MAX; engine_->running() && seconds_since(then) < patience_s;) {
       const int64_t on_the_wire = wire_->to_router(), now = on_the_wire + inside();

@@ -30,6 +30,7 @@ struct Outcome {
   uint64_t forwarded = 0;  ///< packets that came out, or ended inside the chain by its own rules
   uint64_t lost = 0;       ///< of those offered; at most so many if not known()
   uint64_t reordered = 0, duplicated = 0;
+  uint64_t kept = 0;          ///< packets that are still in the chain, and leave when more come: they count as lost
   uint64_t unrecognised = 0;  ///< packets that came out without a signature: the chain has changed or made them
   double sending_s = 0;       ///< until all that were offered had been sent, if that is more than `seconds`
   double forwarded_bits = 0;  ///< of frames, check sequence included
