@@ -60,7 +60,7 @@ def test_ping_tcp_and_udp_over_af_packet(heddle, veth):
         assert network.transfer(left, right, 3_000_000)
         assert network.iperf3(left, right, "-n", "5M")["sum_sent"]["bytes"] >= 5 * 2**20
         udp = network.iperf3(left, right, "-u", "-b", "8M", "-t", "1")
-        assert udp["sum"]["packets"] > 300 and udp["sum"]["lost_packets"] == 0
+        assert udp["sum"]["packets"] > 300 and udp["sum"]["lost_packets"] == right.overflown()
         report = finish(running)
     assert report.dropped == 0
     assert report.count("to_a") + report.count("to_b") == report.received

@@ -92,6 +92,11 @@ class Namespace:
         call("ip", "-n", self.name, "link", "set", device, "up")
         self.address, self.device = address.split("/")[0], device
 
+    def overflown(self):
+        """UDP datagrams that arrived and that no socket had room for: programs here read too slowly."""
+        names, values = (line.split() for line in self.call("cat", "/proc/net/snmp").splitlines() if line[:4] == "Udp:")
+        return int(dict(zip(names, values, strict=True))["RcvbufErrors"])
+
     def pinger(self, address, count, interval=0.01, size=56, patience=10, source="", fragments=False):
         """The command of PINGER; `fragments`: routers may cut requests up."""
         return self.command(
