@@ -95,9 +95,8 @@ class Engine {
    *  the thread that calls wait(). `rewritten`: an element whose arguments are those of `plan` even if handlers have
    *  changed them meanwhile. */
   void reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten = {});
-  /** Elements' handlers `config` can be written; `read` turns a configuration's text into what it says. `whole`: so can
-   *  all of it, by the handler `hotconfig`. */
-  void allow_reconfigure(std::function<Configuration(const std::string& text)> read, bool whole);
+  /** Offers that as the handler `hotconfig`, whose value, the new configuration's text, `read` turns into it. */
+  void allow_reconfigure(std::function<Configuration(const std::string& text)> read);
   /** How often it has been done. */
   int reconfigurations() const { return reconfigurations_; }
   /** How long packet threads stood still the last time, seconds. */

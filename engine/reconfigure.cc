@@ -199,15 +199,13 @@ void Engine::bury_retired() {
   broker_->exclusively([&] { burying.clear(); });  // when no handler of theirs is under way
 }
 
-void Engine::allow_reconfigure(std::function<Configuration(const std::string& text)> read, bool whole) {
+void Engine::allow_reconfigure(std::function<Configuration(const std::string& text)> read) {
   read_ = std::move(read);
   Broker::Members members = make_members(*now_);  // with `config` to be written
   broker_->replace(members);
-  Handlers& global = broker_->global();
-  global.read("reconfigurations",
-              [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
-  if (!whole) return;
-  global.write("hotconfig", [this](const std::string& text) { reconfigure([&] { return not_empty(read_(text)); }); });
+  broker_->global()
+      .write("hotconfig", [this](const std::string& text) { reconfigure([&] { return not_empty(read_(text)); }); })
+      .read("reconfigurations", [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
 }
 
 void Engine::count_earlier(const Generation& generation) {

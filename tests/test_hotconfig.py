@@ -13,11 +13,10 @@ TRAFFIC = CHAINS / "traffic.pcap"
 
 
 @contextlib.contextmanager
-def running(heddle, tmp_path, chain, *args, err="", allowed=True):
-    """A run that can be reconfigured, without `allowed` by `config` of elements alone, and a connection to it; then
-    Ctrl-C, and the report is in `run.report`."""
+def running(heddle, tmp_path, chain, *args, err=""):
+    """A run that can be reconfigured, and a connection to it; then Ctrl-C, and the report is in `run.report`."""
     path = tmp_path / "control"
-    with heddle.start("run", "--json", *["-R"] * allowed, "-u", path, "-e", chain, *args) as run:
+    with heddle.start("run", "--json", "-R", "-u", path, "-e", chain, *args) as run:
         control = Control(path)
         yield run, control
         result = run.interrupt()
@@ -530,10 +529,9 @@ def test_tasks_run_by_their_tickets(heddle, tmp_path):
         assert control.command("WRITE a.tickets 0")[0] == 520
 
 
-@pytest.mark.parametrize("allowed", [True, False])
-def test_arguments_of_one_element(heddle, tmp_path, allowed):
-    """`config` is written: the element has other arguments, all others go on. -R is about all of them."""
-    with running(heddle, tmp_path, SOURCES, allowed=allowed) as (_, control):
+def test_arguments_of_one_element(heddle, tmp_path):
+    """`config` is written: the element has other arguments, all others go on."""
+    with running(heddle, tmp_path, SOURCES) as (_, control):
         grows(control, "c.count")
         counted = int(control.read("c.count"))
         control.write("q.config", "77")

@@ -26,7 +26,7 @@ namespace heddle {
  *
  *  Handlers, also while packets flow: `table` (r): IP/MASK and Ethernet address, a line each; `lookup` (r, an address):
  *  its Ethernet address; `add` (w, IP/MASK ... ETH), for others of the same networks; `remove` (w, IP/MASK ...);
- *  `config` (w, arguments), for all there are (in a running router it reconfigures the chain, as of other elements).
+ *  `config` (w, arguments), for all there are (with `heddle run -R` it reconfigures the chain, as of other elements).
  *  All know the names of AddressInfo. Hot reconfiguration: with the same arguments they stay as handlers have made
  *  them.
  *
