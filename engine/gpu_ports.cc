@@ -355,18 +355,25 @@ void GpuPorts::look() {
     }
   }
   if (has_failed()) return;
-  for (Way& way : ways_) {
+  for (Way& way : ways_)
     if (way.lacks_peer()) end(way);
-    if (!way.running && way.is_up()) begin(way);
+  begin_those_that_can();
+  for (const Way& way : ways_) {
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
     RingPort& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to[fault - gpu::kTxIndexLies];
     std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
     liar.memif->disconnect(gpu::text(fault));
   }
+  begin_those_that_can();  // without those that have lied
   // Who reads that a port is connected finds that packets come and go by it.
   for (const Port& each : ports_)
     if (each.rings->has_peer()) each.rings->tell_elements();
+}
+
+void GpuPorts::begin_those_that_can() {
+  for (Way& way : ways_)
+    if (!way.running && way.is_up()) begin(way);
 }
 
 microseconds GpuPorts::wake_peers() {
@@ -402,7 +409,10 @@ void GpuPorts::new_connection(RingPort& port) {
   if (const memif::ServerSession* session = port.memif->server_session()) {
     give_back();
     const auto is_too_much = [&] { return memory_->kept() + session->regions().size() > kMaxKept; };
-    if (is_too_much()) begin_anew();
+    if (is_too_much()) {  // without kernels memory can be given back; look() begins them again, with this port
+      for (Way& way : ways_) end(way);
+      give_back();
+    }
     if (is_too_much())
       throw Error(
           "the memory of too many former peers is still in use, because kernels of functions are resident; run "

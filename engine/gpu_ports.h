@@ -118,6 +118,7 @@ class GpuPorts {
   void look();
   /** Interrupts those that wait for packets; returns when to look again, at the latest. */
   std::chrono::microseconds wake_peers();
+  void begin_those_that_can();
   void begin(Way& way);
   void end(Way& way);
   /** Ends the kernels that run, and begins them again: meanwhile memory can be given back. */

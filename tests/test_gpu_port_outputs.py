@@ -319,6 +319,36 @@ def test_a_port_without_a_peer_so_far_stops_no_other(heddle, place):
     assert report.drops("o1") == {}
 
 
+@pytest.mark.parametrize("comes_again", [True, False])
+def test_peers_come_and_go_as_often_as_they_like(heddle, place, comes_again):
+    """Their memory is given back while the kernels of all ports stand still, also where packets leave by others
+    meanwhile; one of them comes for the first time then, or has come often. A second chain has kernels of its own."""
+    with contextlib.ExitStack() as stack:
+        chain = lookup(range(2)) + f"; FromGPUPort(x, SOCKET {place}/x.sock, ROLE server, NDESC 64) -> EtherMirror"
+        router = Router(
+            heddle, place, stack, {"in": "server", "o0": "server", "o1": "server"}, chain + " -> x :: ToGPUPort(x)"
+        )
+        peers = {"in": router.peer("in"), "o0": router.peer("o0")}
+        if comes_again:
+            peers["o1"] = router.peer("o1")
+        for name in peers:
+            router.wait_for(name)
+        router.kinds["x"] = "server"
+        for _ in range(40):
+            x = router.peer("x")
+            router.wait_for("x")
+            x.close()
+            router.wait_for("x", "false")
+        if comes_again:
+            peers.pop("o1").close()
+            router.wait_for("o1", "false")
+        peers["o1"] = router.peer("o1")
+        router.wait_for("o1")
+        forward(peers, "in", traffic(300, ["o0", "o1"]))
+        report = router.end()
+    assert report.drops("o0") == report.drops("o1") == {}
+
+
 def test_the_end_when_peers_have_gone(heddle, place):
     """No kernel runs, so nobody takes what the NIC has received, and the end does not wait for that: it is counted."""
     with contextlib.ExitStack() as stack:
