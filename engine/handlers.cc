@@ -90,6 +90,15 @@ int thread_of(const Element& element) {
   return everywhere ? -1 : std::max(element.home, 0);
 }
 
+// Whether they end where they are told to: nothing behind a bracket of theirs is taken for more of the configuration.
+bool are_arguments(const std::string& arguments) {
+  click::Diagnostics diagnostics;
+  const std::string text = "(" + arguments + "\n)";
+  click::Lexer lexer(text, "", diagnostics);
+  lexer.configuration(lexer.next().where);
+  return diagnostics.ok() && !lexer.unterminated() && lexer.next().kind == click::Token::kEnd;
+}
+
 // The graph without the control sockets of the command line.
 click::Graph written(click::Graph graph) {
   while (!graph.elements.empty() && graph.elements.back().name.starts_with(kDriverPrefix)) graph.elements.pop_back();
@@ -169,11 +178,7 @@ void Engine::share_out(Generation& generation) const {
 }
 
 void Engine::change_arguments(const std::string& element, const std::string& arguments) {
-  // As those of a class whose variables stay as they are.
-  click::Diagnostics diagnostics;
-  const click::Graph alone = click::parse("Script(" + arguments + "\n)", element, language(), diagnostics);
-  if (!diagnostics.ok() || alone.elements.size() != 1)
-    throw Error("these are no arguments: brackets and quotes must be balanced");
+  if (!are_arguments(arguments)) throw Error("these are no arguments: brackets and quotes must be balanced");
   click::Graph graph = written(router().graph);
   auto& declaration = graph.elements[static_cast<size_t>(graph.find(element))];
   declaration.arguments.clear();
@@ -202,7 +207,7 @@ Broker::Members Engine::make_members(Generation& generation) {
                     return text;
                   });
                   if (runs_by_itself(router, i)) add_task_handlers(generation, i, list);
-                  if (read_)
+                  if (read_ && !declaration.name.starts_with(kDriverPrefix))
                     list.write("config", [this, name = declaration.name](const std::string& value) {
                       change_arguments(name, value);
                     });

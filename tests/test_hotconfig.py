@@ -542,4 +542,13 @@ def test_arguments_of_one_element(heddle, tmp_path):
         assert control.read("q.capacity") == "77"
         control.write("q.config", "")
         assert control.read("q.config") == "" and control.read("q.capacity") == "1000"
+        for more in (
+            "7); Idle -> Discard; Idle(",
+            "7); elementclass Counter { input -> output } require(compact_config",
+            "7)",
+        ):
+            code, text, _ = control.command(f"WRITEDATA q.config {len(more)}", more.encode())
+            assert code == 520 and "these are no arguments" in text, more
+        # The command line's own ControlSocket is in no configuration.
+        assert control.command("WRITE click_driver@@ControlSocket.config x")[0] == 511
         grows(control, "c.count")
