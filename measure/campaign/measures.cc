@@ -55,11 +55,12 @@ class Repetition {
           "let nothing else run");
     if (found.rate_pps == 0) {
       const uint64_t kept = found.decisive.kept;
-      warn(kept > 0 ? format("no rate without loss was found: at the end of a trial %llu packets stayed in the chain "
-                             "until more would come, which counts as loss; give elements that gather packets a limit, "
-                             "as MinBatch its TIMER, or allow some loss (--loss)",
-                             static_cast<unsigned long long>(kept))
-                    : "no rate without loss was found; allow some (--loss), or see what the chain drops (heddle run)");
+      warn(kept > found.decisive.lost / 2
+               ? format("no rate without loss was found: at the end of a trial %llu packets stayed in the chain "
+                        "until more would come, which counts as loss; give elements that gather packets a limit, "
+                        "as MinBatch its TIMER, or allow some loss (--loss)",
+                        static_cast<unsigned long long>(kept))
+               : "no rate without loss was found; allow some (--loss), or see what the chain drops (heddle run)");
       add("mpps", 0, "Mpps");
       return std::move(result_);
     }

@@ -333,7 +333,7 @@ class Router : public Target {
   void let_all_leave() const {
     if (copies_ || !engine_->plan().has_lanes()) return;
     // simt's threads, on busy cores, have needed 2.6 between two packets.
-    const double patience_s = engine_->plan().uses_simt() ? 10 : 0.3;
+    const double patience_s = engine_->plan().uses_simt() ? 10 : 1;
     auto then = Clock::now();
     for (int64_t last = INT64_MAX; engine_->running() && seconds_since(then) < patience_s;) {
       const int64_t on_the_wire = wire_->to_router(), now = on_the_wire + inside();
