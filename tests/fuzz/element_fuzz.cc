@@ -24,10 +24,10 @@ void check(Input input) {
   const std::vector<ClassInChain>& classes = classes_in_chains();
   const unsigned number = input.byte() << 8 | input.byte(), how = input.byte();
   std::string chain = files.definitions() + classes[number % classes.size()].chain();
-  const std::string from = "MarkIP", to = "CheckIP";
   if (how & 1)
-    for (size_t at = chain.find("TestSource"); (at = chain.find(from, at)) != std::string::npos;)
-      chain.replace(at, from.size(), to);
+    for (const char* header : {"IPHeader", "IP6Header"})
+      for (size_t at = 0; (at = chain.find(std::string(" Mark") + header, at)) != std::string::npos;)
+        chain.replace(at, 5, " Check");
   Options options;
   options.guarded = true;
   options.batches = {kBatches[how >> 1 & 3]};
