@@ -275,7 +275,7 @@ def test_list_says_what_is_missing(heddle, heddle_bench):
         ],
         *[
             ("classifier-gpu-changes", f"device=simt like=acl rules=500 engine={engine} ms=300", "change_ms")
-            for engine in ("auto", "hypersplit", "tuple")
+            for engine in ("auto", "bitvector", "hypersplit", "tuple")
         ],
         *[
             ("gaviss-drops", f"device=simt packets=40 dropped=40 spread={spread} way={way} ms=1", "kept_gbps")

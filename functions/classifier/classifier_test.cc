@@ -126,22 +126,35 @@ TEST_P(ClassifierTest, FindsRangesByEverySearch) {
   }
 }
 
-// Bits of all dimensions' aggregates that no vector confirms, over more words than a thread group looks at in one go.
+// Bits of all dimensions' aggregates that no vector confirms. A thread group of a GPU looks at 32,768 rules in one go;
+// packets hit the last of these, the next one, and the last of all.
 TEST_P(ClassifierTest, GoesOnBehindFalseCandidates) {
-  std::vector<Rule> rules(40000);
-  for (uint32_t i = 0; i + 1 < rules.size(); ++i) {
+  constexpr uint32_t kInOneGo = 32'768;
+  std::vector<Rule> rules(40'000);
+  for (uint32_t i = 0; i < rules.size(); ++i) {
     rules[i].low = rules[i].high = {i % 2, 1 - i % 2, 7, 8, 6};
     rules[i].low[kSourcePort] = 0, rules[i].high[kSourcePort] = 65535;
   }
-  rules.back().low = rules.back().high = {0, 0, 7, 8, 6};
-  rules.back().next = 2;
+  const std::vector<uint32_t> hit{kInOneGo - 1, kInOneGo, static_cast<uint32_t>(rules.size()) - 1};
+  std::vector<Frame> frames;
+  for (uint32_t i = 0; i < hit.size(); ++i) {
+    rules[hit[i]].low = rules[hit[i]].high = {0, 0, 7 + i, 8, 6};
+    rules[hit[i]].next = 2;
+  }
+  for (uint32_t i = 0; i < 120; ++i)
+    frames.push_back(packet_of({i & 1, i >> 1 & 1, 7 + (i >> 2) % 3, i % 7 == 0 ? 9u : 8u, 6}));
   const RuleFile file("false_candidates");
   file.write(rules);
-  std::vector<Frame> frames;
-  for (uint32_t i = 0; i < 40; ++i) frames.push_back(packet_of({i & 1, i >> 1 & 1, 7, i % 7 == 0 ? 9u : 8u, 6}));
-  const std::string chain =
-      "TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path + "); " + kSinks;
-  expect_classified(run(chain, GetParam(), frames), frames, rules);
+  for (const char* engine : {"auto", "bitvector"}) {
+    SCOPED_TRACE(engine);
+    const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                                  ", ENGINE " + engine + "); " + kSinks,
+                              GetParam(), frames);
+    expect_classified(result, frames, rules);
+    std::set<uint32_t> found;
+    for (const Received& packet : result.at("s2")) found.insert(packet.column[static_cast<int>(Column::rule)]);
+    EXPECT_EQ(found, std::set<uint32_t>(hit.begin(), hit.end()));
+  }
 }
 
 TEST_P(ClassifierTest, KnowsGeneratedFilters) {
@@ -155,7 +168,7 @@ TEST_P(ClassifierTest, KnowsGeneratedFilters) {
     const auto rules = parse_rules("filters", read_text_file(file.path, "rule file"), usual, errors);
     ASSERT_EQ(rules.size(), filters.size());
     const auto frames = packets_for(random, rules, 500);
-    for (const char* engine : {"auto", "tuple"})
+    for (const std::string& engine : engines_on(GetParam()))
       expect_classified(run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
                                 ", ACTION 1, ENGINE " + engine + "); " + kSinks,
                             GetParam(), frames),

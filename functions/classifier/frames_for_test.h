@@ -62,7 +62,7 @@ const char* const kSinks =
 
 /** Values of ENGINE. */
 inline std::vector<std::string> engines_on(const Backend& backend) {
-  if (backend.on_gpu()) return {"auto", "hypersplit", "tuple"};
+  if (backend.on_gpu()) return {"auto", "bitvector", "tuple", "hypersplit"};
   return {"auto", "bitvector", "acl", "tuple", "hypersplit"};
 }
 

@@ -57,12 +57,14 @@ TEST_P(ConditionsOfPackets, ColumnsAndBytes) {
   frames[1].column[static_cast<int>(Column::paint)] = 5;
   frames[2].column[static_cast<int>(Column::vlan)] = 0x6000 | 77;  // with a priority
   frames[3].bytes[kL3 + 1] = 0xb9;
-  const Result result =
-      run("TestSource(SETS \"l3 l4 paint vlan\") -> c :: BitVectorClassifier(" + std::string(kAny) +
-              "0x00/0x00 paint=4-5 0, " + kAny + "0x00/0x00 vlan=77 0, " + kAny + "0x00/0x00 ip[1/1]=0xb8/0xfc 0, " +
-              kAny + "0x00/0x00 frame[12/2]=0x0800 0, DEFAULT 0); c -> s :: TestSink(READS rule);",
-          GetParam(), frames);
-  EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{3, 0, 1, 2}));
+  for (const std::string& engine : engines_of_conditions(GetParam())) {
+    const Result result = run(
+        "TestSource(SETS \"l3 l4 paint vlan\") -> c :: BitVectorClassifier(" + std::string(kAny) +
+            "0x00/0x00 paint=4-5 0, " + kAny + "0x00/0x00 vlan=77 0, " + kAny + "0x00/0x00 ip[1/1]=0xb8/0xfc 0, " +
+            kAny + "0x00/0x00 frame[12/2]=0x0800 0, DEFAULT 0, ENGINE " + engine + "); c -> s :: TestSink(READS rule);",
+        GetParam(), frames);
+    EXPECT_EQ(numbers_of(result, "s"), (std::vector<uint32_t>{3, 0, 1, 2})) << engine;
+  }
 }
 
 Frame packet6(const std::string& source, const std::string& destination, unsigned next_header, unsigned port) {
