@@ -9,6 +9,7 @@
 #include "functions/classifier/field.h"
 #include "functions/classifier/image.h"
 #include "functions/classifier/rule.h"
+#include "functions/classifier/simd.h"
 
 namespace heddle::classifier {
 
@@ -19,11 +20,12 @@ class RuleSet;
 class RuleEngine : public Retiring {
  public:
   struct Limits {
-    uint16_t no_match = 0;  ///< what becomes of packets that hit no rule, as Rule::next
-    size_t most_bytes = 0;  ///< of the structure
-    Layout layout{};        ///< places of rules' conditions; others do not come
-    SearchForm form{};      ///< of bit vectors
-    double changes = 0;     ///< that are expected, a second; for ENGINE auto
+    uint16_t no_match = 0;        ///< what becomes of packets that hit no rule, as Rule::next
+    size_t most_bytes = 0;        ///< of the structure
+    Layout layout{};              ///< places of rules' conditions; others do not come
+    SearchForm form{};            ///< of bit vectors
+    double changes = 0;           ///< that are expected, a second; for ENGINE auto
+    Simd simd = simds().front();  ///< for lookups on a CPU, but for rte_acl's; one of simds()
   };
 
   /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with

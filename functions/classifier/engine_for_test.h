@@ -23,7 +23,8 @@ struct Subject {
   /** Without a kind it is ENGINE auto. */
   explicit Subject(std::optional<EngineKind> kind, size_t most_bytes = size_t{1} << 30)
       : engine(make({kNoMatch, most_bytes}, kind)) {}
-  Subject(EngineKind kind, SearchForm form) : engine(make_engine(kind, {kNoMatch, size_t{1} << 30, {}, form})) {}
+  Subject(EngineKind kind, SearchForm form, Simd simd = simds().front())
+      : engine(make_engine(kind, {.no_match = kNoMatch, .most_bytes = size_t{1} << 30, .form = form, .simd = simd})) {}
 
   void load(const std::vector<Rule>& rules, uint32_t step) {
     set.load(rules, step, *engine);

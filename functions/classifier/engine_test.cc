@@ -374,6 +374,46 @@ TEST(BitVectors, AreFoundByEverySearch) {
 
 TEST(TupleEngine, GrowsFromNothingWhileRulesComeOneByOne) {
   auto random = test::random_for("rule engine growth");
+std::string name_of_simd(const testing::TestParamInfo<Simd>& info) {
+  return info.param == Simd::avx512 ? "avx512" : info.param == Simd::avx2 ? "avx2" : "portable";
+}
+class EveryInstructionSet : public testing::TestWithParam<Simd> {};
+INSTANTIATE_TEST_SUITE_P(All, EveryInstructionSet, testing::ValuesIn(simds().begin(), simds().end()), name_of_simd);
+
+// Limits of 8, 16 and 32 bits on several levels, nodes and chains, the ends of fields; and rules that are listed
+// beside.
+TEST_P(EveryInstructionSet, FindsTheFirstRule) {
+  auto random = test::random_for("rule engine instructions");
+  auto rules = random_rules(random, 1000);
+  for (Rule& rule : rules) {  // all limits of a byte
+    rule.low[kProtocol] = random() % 256;
+    rule.high[kProtocol] = rule.low[kProtocol] + random() % (256 - rule.low[kProtocol]);
+  }
+  const auto ends = rules_at_the_ends();
+  rules.insert(rules.end(), ends.begin(), ends.end());
+  std::vector<RuleChange> changes;  // rules that take the place of others, that come between them, and that go
+  for (uint32_t i = 0; i < kRebuiltAt - 1; ++i) {
+    changes.push_back({30 * i + i % 2, rules[random() % rules.size()]});
+    if (i % 6 == 0) changes.back().rule.reset();
+  }
+  using enum EngineKind;
+  constexpr std::pair<EngineKind, SearchForm> kEngines[] = {{bitvector, SearchForm::packed},
+                                                            {bitvector, SearchForm::plain},
+                                                            {bitvector, SearchForm::binary},
+                                                            {tuple, SearchForm::packed},
+                                                            {hypersplit, SearchForm::packed}};
+  for (const auto& [kind, form] : kEngines) {
+    SCOPED_TRACE(name_of(kind));
+    Subject subject(kind, form, GetParam());
+    subject.load(rules, 2);
+    for (const bool changed : {false, true}) {
+      if (changed) subject.change(changes);
+      subject.expect_right(keys_near(random, subject.rules(), 2000));
+      subject.expect_right(keys_near(random, ends, 500));
+    }
+  }
+}
+
   const auto rules = random_rules(random, 6000);
   Subject subject(EngineKind::tuple);
   subject.load({}, 1);

@@ -126,10 +126,10 @@ void ImageEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n
   const Image& image = table_.image();
   const Moment when = image.now();
   if (kind_ == EngineKind::hypersplit)
-    classify_by_tree(image, when, keys, outcomes, n);
+    classify_by_tree(image, when, keys, outcomes, n, limits_.simd);
   else
-    classify_by_vectors(image, when, keys, outcomes, n);
-  if (when.listed != 0) search_listed(image, when, keys, outcomes, n);
+    classify_by_vectors(image, when, keys, outcomes, n, limits_.simd);
+  if (when.listed != 0) search_listed(image, when, keys, outcomes, n, limits_.simd);
 }
 
 }  // namespace heddle::classifier

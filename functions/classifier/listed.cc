@@ -38,27 +38,24 @@ using Within = bool (*)(const PlainRule& rule, Group& group);
 }
 
 bool within_portable(const PlainRule& rule, Group& group) { return any_within(rule, group); }
-#ifdef __x86_64__
+#ifdef HEDDLE_AVX2
 [[gnu::target("avx2")]] bool within_avx2(const PlainRule& rule, Group& group) { return any_within(rule, group); }
 [[gnu::target("avx512f,avx512bw,avx512vl,avx512dq")]] bool within_avx512(const PlainRule& rule, Group& group) {
   return any_within(rule, group);
 }
 #endif
 
-Within best_within() {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq"))
-    return within_avx512;
-  if (__builtin_cpu_supports("avx2")) return within_avx2;
+constexpr Within kWithin[] = {within_portable,
+#ifdef HEDDLE_AVX2
+                              within_avx2, within_avx512
 #endif
-  return within_portable;
-}
-const Within within = best_within();
+};
 
 }  // namespace
 
-void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n) {
+void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                   Simd simd) {
+  const Within within = kWithin[static_cast<size_t>(simd)];
   const auto* rules = image.at<PlainRule>(image.listed);
   Group group;
   for (int base = 0; base < n; base += Group::kMax) {

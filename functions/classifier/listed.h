@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "functions/classifier/image.h"
+#include "functions/classifier/simd.h"
 
 namespace heddle::classifier {
 
@@ -19,7 +20,8 @@ inline bool matches(const Image& image, const Moment& when, const PlainRule& rul
 }
 
 /** Looks keys up among the rules that are listed: `outcomes`, those of the rules that the image was built of, become
- *  those of all. Keys as for RuleEngine::classify. */
-void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n);
+ *  those of all. Keys as for RuleEngine::classify. `simd`: one of simds(). */
+void search_listed(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                   Simd simd);
 
 }  // namespace heddle::classifier

@@ -6,10 +6,6 @@
 
 #include "functions/classifier/table.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 namespace heddle::classifier {
 namespace {
 
@@ -47,7 +43,7 @@ void search_portable(const Image& image, const Dimension& dimension, const uint3
   }
 }
 
-#ifdef __x86_64__
+#ifdef HEDDLE_AVX2
 [[gnu::target("avx2"), gnu::always_inline]] inline __m256i all(uint32_t value, uint8_t) {
   return _mm256_set1_epi8(static_cast<char>(value));
 }
@@ -123,17 +119,14 @@ template <class Limit>
 }
 #endif
 
-template <class Limit>
-Search best_search() {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw")) return search_avx512<Limit>;
-  if (__builtin_cpu_supports("avx2")) return search_avx2<Limit>;
+constexpr Search kSearches[][3] = {
+    // by Simd, and by limits of 8, 16 and 32 bits
+    {search_portable<uint8_t>, search_portable<uint16_t>, search_portable<uint32_t>},
+#ifdef HEDDLE_AVX2
+    {search_avx2<uint8_t>, search_avx2<uint16_t>, search_avx2<uint32_t>},
+    {search_avx512<uint8_t>, search_avx512<uint16_t>, search_avx512<uint32_t>},
 #endif
-  return search_portable<Limit>;
-}
-const Search kSearches[] = {best_search<uint8_t>(), best_search<uint16_t>(), best_search<uint32_t>()};
-Search search_of(const Dimension& dimension) { return kSearches[dimension.limit_bits / 16]; }
+};
 
 /** The words of key i's vectors that no aggregate rules out, of 64 words from word 64 * a. */
 uint64_t candidates(const Image& image, const Ranges& ranges, int i, uint32_t a) {
@@ -172,8 +165,9 @@ void prefetch_candidate(const Image& image, const Ranges& ranges, int i) {
 
 }  // namespace
 
-void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules,
-                 int n) {
+void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules, int n,
+                 Simd simd) {
+  const auto& searches = kSearches[static_cast<size_t>(simd)];
   constexpr uint32_t kCached = 32;  // words of a vector, up to which all vectors mostly lie in a cache
   Ranges ranges;
   for (int base = 0; base < n; base += kKeysAtOnce) {
@@ -186,7 +180,7 @@ void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* 
         for (int i = 0; i < count; ++i) parts[i] = values[i] >> dimension.shift & dimension.mask;
         values = parts;
       }
-      search_of(dimension)(image, dimension, values, ranges[d], count);
+      searches[dimension.limit_bits / 16](image, dimension, values, ranges[d], count);
       for (int i = 0; i < count; ++i) __builtin_prefetch(image.aggregate(d, ranges[d][i]));
     }
     if (image.words > kCached)
@@ -198,12 +192,12 @@ void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* 
   }
 }
 
-void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes,
-                         int n) {
+void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                         Simd simd) {
   uint32_t places[kKeysAtOnce];
   for (int base = 0; base < n; base += kKeysAtOnce) {
     const int count = std::min(kKeysAtOnce, n - base);
-    lookup_bulk(image, when, keys, base, places, count);
+    lookup_bulk(image, when, keys, base, places, count, simd);
     for (int i = 0; i < count; ++i) outcomes[base + i] = image.outcome(places[i]);
   }
 }

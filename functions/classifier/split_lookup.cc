@@ -6,10 +6,6 @@
 #include "functions/classifier/listed.h"
 #include "functions/classifier/split_tree.h"
 
-#ifdef __x86_64__
-#include <immintrin.h>
-#endif
-
 namespace heddle::classifier {
 namespace {
 
@@ -24,7 +20,7 @@ uint32_t choose_portable(const TreeNode& node, uint32_t value) {
   return smaller;
 }
 
-#ifdef __x86_64__
+#ifdef HEDDLE_AVX2
 constexpr uint32_t kLimits = (1u << (TreeNode::kWays - 1)) - 1;  // those words of a node are limits
 
 [[gnu::target("avx2,popcnt")]] uint32_t choose_avx2(const TreeNode& node, uint32_t value) {
@@ -43,15 +39,11 @@ constexpr uint32_t kLimits = (1u << (TreeNode::kWays - 1)) - 1;  // those words 
 }
 #endif
 
-ChooseChild best_choose() {
-#ifdef __x86_64__
-  __builtin_cpu_init();
-  if (__builtin_cpu_supports("avx512f")) return choose_avx512;
-  if (__builtin_cpu_supports("avx2")) return choose_avx2;
+constexpr ChooseChild kChoices[] = {choose_portable,
+#ifdef HEDDLE_AVX2
+                                    choose_avx2, choose_avx512
 #endif
-  return choose_portable;
-}
-const ChooseChild choose = best_choose();
+};
 
 Outcome first_of(const Image& image, const Moment& when, const TreeNode& leaf, const uint32_t* const* keys, int i) {
   const auto* place = image.at<uint32_t>(image.leaves) + leaf.first;
@@ -63,7 +55,9 @@ Outcome first_of(const Image& image, const Moment& when, const TreeNode& leaf, c
 
 }  // namespace
 
-void classify_by_tree(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n) {
+void classify_by_tree(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                      Simd simd) {
+  const ChooseChild choose = kChoices[static_cast<size_t>(simd)];
   const auto* nodes = image.at<TreeNode>(image.nodes);
   const auto* leaves = image.at<uint32_t>(image.leaves);
   const auto* rules = image.at<PlainRule>(image.tree_rules);

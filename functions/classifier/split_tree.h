@@ -4,6 +4,7 @@
 
 #include "functions/classifier/field.h"
 #include "functions/classifier/image_table.h"
+#include "functions/classifier/simd.h"
 
 namespace heddle::classifier {
 
@@ -17,7 +18,8 @@ BuiltImage build_tree(
     const CheckWanted& check_wanted = [] {});
 
 /** Sets outcomes[i] to that of key i at that moment, of the rules that the tree was built of, as
- *  RuleEngine::classify. */
-void classify_by_tree(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n);
+ *  RuleEngine::classify. `simd`: one of simds(). */
+void classify_by_tree(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                      Simd simd);
 
 }  // namespace heddle::classifier

@@ -5,6 +5,7 @@
 
 #include "functions/classifier/field.h"
 #include "functions/classifier/image_table.h"
+#include "functions/classifier/simd.h"
 
 namespace heddle::classifier {
 
@@ -32,12 +33,13 @@ class BitVectorTable : public ImageTable {
 
 /** Sets rules[i] to the place (Image::outcome) of the rule that key first + i hits at that moment of those that the
  *  vectors were built of, or kNoRule; value f of key i is keys[f][i]. Any number of threads may call it. `n` may
- *  be 0. */
-void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules,
-                 int n);
+ *  be 0. `simd`: one of simds(). */
+void lookup_bulk(const Image& image, const Moment& when, const uint32_t* const* keys, int first, uint32_t* rules, int n,
+                 Simd simd = simds().front());
 
 /** Sets outcomes[i] to that of key i, as RuleEngine::classify, of the same rules. */
-void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n);
+void classify_by_vectors(const Image& image, const Moment& when, const uint32_t* const* keys, Outcome* outcomes, int n,
+                         Simd simd);
 
 /** The same for one key of a set that asks for the 5-tuple only. */
 uint32_t lookup(const Image& image, const Key& key);

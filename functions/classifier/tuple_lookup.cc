@@ -6,7 +6,6 @@
 #include <bit>
 
 #include "functions/classifier/tuple_engine.h"
-#include "functions/ip_lookup/simd.h"
 
 namespace heddle::classifier {
 namespace {
@@ -176,14 +175,11 @@ HEDDLE_AVX512 void search_avx512(TupleGroup& group, const std::vector<TupleWay>&
 #endif
 
 using SearchTuples = void (*)(TupleGroup&, const std::vector<TupleWay>&, const TupleEntry*);
-SearchTuples best_search() {
+constexpr SearchTuples kTupleSearches[] = {search_portable,
 #ifdef HEDDLE_AVX2
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq")) return search_avx512;
-  if (__builtin_cpu_supports("avx2")) return search_avx2;
+                                           search_avx2, search_avx512
 #endif
-  return search_portable;
-}
-const SearchTuples search = best_search();
+};
 
 }  // namespace
 
@@ -195,6 +191,7 @@ void TupleEngine::classify(const uint32_t* const* keys, Outcome* outcomes, int n
   group.checks = reinterpret_cast<const TupleCheck*>(checks_.get());
   group.values = keys + kFields;
   group.places = static_cast<int>(limits_.layout.size());
+  const SearchTuples search = kTupleSearches[static_cast<size_t>(limits_.simd)];
   for (int base = 0; base < n; base += kGroupSize) {
     const int count = std::min(kGroupSize, n - base);
     group.first = base;
