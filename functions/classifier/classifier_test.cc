@@ -12,6 +12,7 @@
 #include "measure/generate/filter_set.h"
 #include "tests/support/access.h"
 #include "tests/support/harness.h"
+#include "tests/support/sanitizer.h"
 
 namespace heddle::test {
 namespace {
@@ -198,6 +199,30 @@ TEST_P(ClassifierTest, KnowsClassBenchSets) {
                         frames, set.rules);
     }
   }
+}
+
+// A backend of each device; engine_test.cc has the CPU. Bit vectors of so many need more than a GPU has.
+TEST(BitVectorClassifier, KnowsHalfAMillionFiltersOnAGpu) {
+  constexpr size_t kFilters = kSanitized ? 20'000 : 500'000;
+  auto random = random_for("classifier half a million");
+  const RuleFile file("half_a_million");
+  const auto filters = bench::generate_filters(bench::parameters_like("acl"), {.count = kFilters, .seed = seed()});
+  const std::string text = bench::to_text(filters);
+  std::ofstream(file.path) << text;
+  std::vector<std::string> errors;
+  const Actions usual{.read = [](std::string_view) { return std::nullopt; }, .expected = "", .usual = 1};
+  const auto rules = parse_rules("filters", text, usual, errors);
+  ASSERT_EQ(rules.size(), kFilters);
+  const auto frames = packets_for(random, rules, 200);
+  for (const Backend& backend : gpu_backends())
+    for (const std::string engine : {"tuple", "hypersplit"}) {
+      if (backend.launch != LaunchMode::persistent || backend.transport != Transport::direct) continue;
+      SCOPED_TRACE(backend.name + " " + engine);
+      expect_classified(run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(RULES " + file.path +
+                                ", ACTION 1, ENGINE " + engine + "); " + kSinks,
+                            backend, frames),
+                        frames, rules);
+    }
 }
 
 TEST_P(ClassifierTest, TakesTheFirstOfRulesThatOverlapCompletely) {
