@@ -210,16 +210,20 @@ TEST_P(GpuRefusesDeath, TheCpuGoesOnWhenLaunchesFail) {
 
 TEST(GpuMemory, ATableThatFindsNoRoomIsAnError) {
   click::Diagnostics diagnostics;
-  Chain chain = read("InfiniteSource(LENGTH 60) -> GetIPAddress(30) -> DirectIPLookup(0/0 0) -> Discard;",
+  Chain chain = read("InfiniteSource(LENGTH 60) -> GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0) -> Discard;",
                      {"simt", LaunchMode::sync}, diagnostics);
   ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
-  const simt::NoMemoryLeft full;
+  const simt::NoMemoryLeft almost(size_t{2} << 20);
   Engine engine(std::move(chain.router), std::move(chain.plan), {});
   try {
     engine.start();
     ADD_FAILURE() << "there is room";
   } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find("out of memory"), std::string::npos) << error.what();
+    const std::string text = error.what();
+    EXPECT_TRUE(text.starts_with("DirectIPLookup 'rt': its table of ")) << text;
+    EXPECT_NE(text.find(" MB cannot be had on simt0: out of memory: "), std::string::npos) << text;
+    EXPECT_NE(text.find(" MB more are wanted, and 2.1 of 8589.9 MB are free; use smaller tables"), std::string::npos)
+        << text;
   }
 }
 

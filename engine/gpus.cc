@@ -15,6 +15,17 @@ size_t whole_pages(size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+/** A copy of the element's table. Throws Error if there is no room for it. */
+std::unique_ptr<TableCopy> copy_table(const Element& element, gpu::Device& device) {
+  try {
+    return std::make_unique<TableCopy>(*element.table, device);
+  } catch (const Error& error) {
+    throw Error(format("%s '%s': its table of %.1f MB cannot be had on %s: %s", element.class_name.c_str(),
+                       element.name.c_str(), static_cast<double>(element.table->bytes().size()) / 1e6,
+                       device.info().name.c_str(), error.what()));
+  }
+}
+
 }  // namespace
 
 Gpus::Gpus(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports)
@@ -102,8 +113,7 @@ void Gpus::make_segments() {
       ids.push_back(gpu::TableId::none);
       if (element.table == nullptr) continue;
       auto copy = tables_.find({number, element.table});
-      if (copy == tables_.end())
-        copy = tables_.try_emplace({number, element.table}, std::make_unique<TableCopy>(*element.table, device)).first;
+      if (copy == tables_.end()) copy = tables_.try_emplace({number, element.table}, copy_table(element, device)).first;
       copies.push_back(copy->second.get());
       ids.back() = copy->second->id();
     }

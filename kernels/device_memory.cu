@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string>
 #include <utility>
 
 #include "kernels/check.h"
@@ -35,6 +36,28 @@ __global__ void __launch_bounds__(kPatchThreads) store_words(const WordPatch* pa
   }
 }
 
+constexpr double kMegabyte = 1e6;
+
+/** Why there is no room for `bytes` more on the current device, and what to do. */
+std::string out_of_memory(size_t bytes, [[maybe_unused]] int device) {
+  size_t available = 0, total = 0;
+  HEDDLE_CUDA_CHECK(cudaMemGetInfo(&available, &total));
+#ifndef HEDDLE_SIMT
+  // What has been given back stays with the pool.
+  cudaMemPool_t pool{};
+  uint64_t reserved = 0, used = 0;
+  HEDDLE_CUDA_CHECK(cudaDeviceGetDefaultMemPool(&pool, device));
+  HEDDLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrReservedMemCurrent, &reserved));
+  HEDDLE_CUDA_CHECK(cudaMemPoolGetAttribute(pool, cudaMemPoolAttrUsedMemCurrent, &used));
+  available += reserved - used;
+#endif
+  const auto megabytes = [](size_t of) { return static_cast<double>(of) / kMegabyte; };
+  return format(
+      "out of memory: %.1f MB more are wanted, and %.1f of %.1f MB are free; use smaller tables, of which one that is "
+      "replaced lies there twice meanwhile, fewer packets or another device",
+      megabytes(bytes), megabytes(available), megabytes(total));
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(int device) : device_(device), pinned_(Arena::kPinned) {
@@ -65,7 +88,12 @@ void DeviceMemory::finish() const { HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stre
 
 std::byte* DeviceMemory::take(size_t bytes) {
   void* at = nullptr;
-  HEDDLE_CUDA_CHECK(cudaMallocAsync(&at, std::max<size_t>(bytes, 1), stream_));
+  const cudaError_t error = cudaMallocAsync(&at, std::max<size_t>(bytes, 1), stream_);
+  if (error == cudaErrorMemoryAllocation) {
+    cudaGetLastError();  // it is said here
+    throw Error(out_of_memory(bytes, device_));
+  }
+  HEDDLE_CUDA_CHECK(error);
   taken_.insert(at);
   return static_cast<std::byte*>(at);
 }

@@ -22,6 +22,9 @@ class NoMemoryLeft {
   NoMemoryLeft& operator=(const NoMemoryLeft&) = delete;
 };
 
+/** Bytes that devices have left, as cudaMemGetInfo says. For tests. */
+size_t free_memory();
+
 /** While one lives, other processes have all devices for themselves: cudaSetDevice gives cudaErrorDevicesUnavailable.
  *  For tests. */
 class DevicesUnavailable {

@@ -47,7 +47,7 @@ inline namespace simt_cuda {
 
 cudaError_t cudaMemGetInfo(size_t* available, size_t* total) {
   *total = heddle::simt::kDeviceMemory;
-  *available = *total - runtime().device_bytes();
+  *available = runtime().free_device_bytes();
   return cudaSuccess;
 }
 

@@ -38,6 +38,7 @@ std::chrono::milliseconds resident_limit() {
 
 NoMemoryLeft::NoMemoryLeft(size_t most_bytes) { most_at_a_time = most_bytes; }
 NoMemoryLeft::~NoMemoryLeft() { most_at_a_time = kDeviceMemory; }
+size_t free_memory() { return Runtime::instance().free_device_bytes(); }
 
 // Never destroyed: kernels and streams may outlive main.
 Runtime& Runtime::instance() {
@@ -188,9 +189,9 @@ std::optional<Allocation> Runtime::find(const void* address) {
   return allocation;
 }
 
-size_t Runtime::device_bytes() {
+size_t Runtime::free_device_bytes() {
   std::lock_guard lock(mutex_);
-  return device_bytes_;
+  return std::min<size_t>(most_at_a_time, kDeviceMemory - device_bytes_);
 }
 
 void Runtime::wait_for_device(const std::string& call) {

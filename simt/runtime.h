@@ -48,7 +48,7 @@ class Runtime {
   bool unregister_host(void* pointer);
   /** The allocation that holds the address. */
   std::optional<Allocation> find(const void* address);
-  size_t device_bytes();
+  size_t free_device_bytes();
 
   /** Waits until all that is queued has ended. On a GPU a resident kernel would hold this up for ever: after
    *  HEDDLE_SIMT_RESIDENT_MS the program ends with a message that begins with the call's name. */

@@ -175,7 +175,11 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  Memory is computed first, and a set that needs more than MEMORY is refused with the size that it needs (bitvector,
  *  tuple); what a tree (hypersplit) needs is known when it is built: it is refused when it has outgrown MEMORY, with an
  *  estimate by what part of it has been built. If ENGINE bitvector is refused, the error says what the other engines
- *  would need.
+ *  would need. On a GPU the structure lies in the GPU's memory as well, beside 34 MB of hit counters. While a structure
+ *  takes the place of another there (`reload`; bitvector and hypersplit built anew; tuple outgrowing its tables) both
+ *  lie there, until no packet under way needs the one before. The error of a structure that finds no room names the
+ *  sizes wanted and free; if it was to take the place of another, the GPU serves no more, and ON_GPU_ERROR says what
+ *  follows.
  *
  *  bitvector and hypersplit take long to build, so a change lists the rules that come beside the structure and marks
  *  those that go, which takes microseconds; with a GPU it waits until the packets there are back. When 64 rules have
