@@ -236,7 +236,30 @@ def test_a_figure_of_which_a_part_was_measured_says_so(tmp_path):
         assert "Only a part was measured: " in text
         assert part in text
         assert "size 64 of" not in text
-    assert "Bars: range of 2, 50 %. 8 of 450 points measured. 378 need a GPU (it has none)." in index  # a set: a sample
+    assert (
+        "Bars: mean and standard deviation of 2. 8 of 450 points measured. 378 need a GPU (it has none)." in index
+    )  # a set: a sample
+
+
+def test_a_figure_says_of_what_only_a_part_was_measured():
+    (figure,) = cli.load(["firewall-4.4"])
+    pairs = runner.all_points(figure)
+    large = {"cores": 32, "gpu": "one"}
+
+    def words(*conditions):
+        found = [record(s, p, [1.0]) for c in conditions for s, p in runner.only(pairs, runner.conditions(c))]
+        return cli.only_a_part(figure, [{**r, "machine": {**r["machine"], **large}} for r in found])
+
+    assert words(["kind=random"], ["kind=fw"]) == ""
+    some = words(["kind=random"], ["kind=fw", "engine=tuple", "set=1,5"])
+    assert some == "Only a part was measured: kind fw 12 of 310 points; samples a point: 1."
+    some = words(["engine=acl", "set=1,2", "rules=64,256"], ["engine=tuple", "set=1"])
+    assert "engine acl, tuple of bitvector, acl, tuple; " in some
+    assert "set 1, 2 of 1, 2, 3, 4, 5; " in some
+    (engines,) = cli.load(["classifier-engines"])
+    found = [record(s, p, [1.0]) for s, p in runner.all_points(engines) if s.subject == "classifier-gpu"]
+    found = [{**r, "machine": {**r["machine"], **large}} for r in found]
+    assert "probe classifier-gpu of classifier, classifier-gpu; engine " in cli.only_a_part(engines, found)
 
 
 def test_list_says_what_is_missing(heddle, heddle_bench):

@@ -93,16 +93,22 @@ def test_a_panel_divides_what_it_draws_and_leaves_the_points_alone():
     assert {point.values["mpps"].median for point in points} == {6.0}
 
 
-def test_points_that_differ_in_a_pooled_parameter_are_one_with_their_medians():
+def test_points_that_differ_in_a_pooled_parameter_are_one_with_the_deviation_of_all_samples():
     sweep = Sweep("bench", "chains/a.click", {"set": [1, 2, 3], "size": [64, 128]}, "throughput")
     panel = Panel(y="mpps", x="size", pooled=("set",))
     figure = Figure("test-1", "A title", "a paper", (sweep,), (panel,))
     points = rec.pool([record(sweep, p, [p["set"] + p["size"], p["size"]]) for p in sweep.points()])
     ((_, curve),) = draw.curves(figure, panel, points).items()
     assert [(point.get("size"), sorted(point.values["mpps"].samples)) for point in curve] == [
-        (64, [64.5, 65, 65.5]),
-        (128, [128.5, 129, 129.5]),
+        (64, [64, 64, 64, 65, 66, 67]),
+        (128, [128, 128, 128, 129, 130, 131]),
     ]
+    value = curve[0].values["mpps"]
+    assert value.median == pytest.approx(65)
+    assert (value.low, value.high) == (pytest.approx(65 - 1.6**0.5), pytest.approx(65 + 1.6**0.5))
+    assert rec.interval_names([curve[0]]) == "mean and standard deviation of 6"
+    (half,) = draw.curves(figure, dataclasses.replace(panel, per=lambda point: 2), points).values()
+    assert rec.interval_names([half[0]]) == "mean and standard deviation of 6"
 
 
 def test_a_panel_draws_shares_of_one_of_its_curves():

@@ -41,18 +41,36 @@ def newest(figure, results, machine):
     return rec.newest_commit(rec.one_machine(rec.read(file), machine)) if file.exists() else ([], "")
 
 
-def only_a_part(figure, found):
-    """Words on the values of which the machine could have measured points and has not, and how often others; or ""."""
-    able = runner.wanted(figure, machine_of(found[0]))[0]
-    counts = [sum(runner.belongs(record, sweep, point) for record in found) for sweep, point in able]
-    measured = [point for (_, point), count in zip(able, counts, strict=True) if count]
-    parts = []
-    for name in dict.fromkeys(name for _, point in able for name in point):
-        every = dict.fromkeys(point[name] for _, point in able if name in point)
-        some = dict.fromkeys(point[name] for point in measured if name in point)
+def some_of(points):
+    """Words on which of the points, {parameter: value, ...} and whether it was measured, were: of parameters of which
+    some values are missing, and where none is, of those that are there in part; none if all were."""
+    names = list(dict.fromkeys(name for point, _ in points for name in point))
+    parts, there = [], points
+    for name in names:
+        every = dict.fromkeys(point[name] for point, _ in points if name in point)
+        some = dict.fromkeys(point[name] for point, measured in points if measured and name in point)
         if some and len(some) < len(every):
             parts.append(f"{name} {', '.join(map(str, some))} of {', '.join(map(str, every))}")
-    if not parts:
+            there = [pair for pair in there if name not in pair[0] or pair[0][name] in some]
+    if all(measured for _, measured in there):
+        return parts
+    for name in names:
+        sums = {}
+        for point, measured in there:
+            sums.setdefault(point.get(name), []).append(measured)
+        if any(map(all, sums.values())):
+            partly = [(value, of) for value, of in sums.items() if not all(of)]
+            return [*parts, *(f"{name} {value} {sum(of)} of {len(of)} points" for value, of in partly)]
+    return [*parts, f"{sum(measured for _, measured in there)} of {len(there)} points"]
+
+
+def only_a_part(figure, found):
+    """Words on the points that the machine could have measured and has not, and how often others; or ""."""
+    able = runner.wanted(figure, machine_of(found[0]))[0]
+    counts = [sum(runner.belongs(record, sweep, point) for record in found) for sweep, point in able]
+    subject = {"bench": "chain", "probe": "probe"}
+    parts = some_of([({subject[s.program]: s.subject, **p}, n > 0) for (s, p), n in zip(able, counts, strict=True)])
+    if not parts or not any(counts):
         return ""
     times = " to ".join(str(n) for n in sorted({min(filter(None, counts)), max(counts)}))
     return f"Only a part was measured: {'; '.join(parts)}; samples a point: {times}."
@@ -110,8 +128,8 @@ def write_index(results, machine):
         "# The papers' figures, measured with Heddle",
         "",
         "Made by `make figures`, which also writes pages with all numbers (NAME.html) and NAME.png beside the pictures. Points are",
-        "medians, bars intervals of the median with the confidence that each figure names, or the range of fewer than six samples;",
-        "black is what the papers' text states.",
+        "medians, bars intervals of the median with the confidence that each figure names, or the range of fewer than six samples; in",
+        "figures that say so, means and standard deviations. Black is what the papers' text states.",
         "",
     ]
     for figure in load():

@@ -95,7 +95,8 @@ def height(panel, point):
 
 
 def pooled(panel, points):
-    """Points that differ in the parameters `pooled` of the panel alone as one, whose samples are their medians."""
+    """Points that differ in the parameters `pooled` of the panel alone as one: mean and standard deviation of all their
+    samples."""
     together = {}
     for point in filter(panel.takes, points):
         parameters = {name: value for name, value in point.parameters.items() if name not in panel.pooled}
@@ -106,7 +107,7 @@ def pooled(panel, points):
         values = {}
         for name in dict.fromkeys(name for point in alike for name in point.values):
             given = [point.values[name] for point in alike if name in point.values]
-            values[name] = rec.summarise([value.median for value in given], given[0].unit)
+            values[name] = rec.deviation([sample for value in given for sample in value.samples], given[0].unit)
         records = [record for point in alike for record in point.records]
         yield rec.Point(first.subject, first.measure, parameters, values, records, first.variant)
 
@@ -121,7 +122,7 @@ def all_drawn(figure, points):
 def divided(panel, point, by):
     """The point with the panel's values divided by a number."""
     values = {
-        name: rec.Value(v.unit, [s / by for s in v.samples], v.low / by, v.median / by, v.high / by)
+        name: rec.Value(v.unit, [s / by for s in v.samples], v.low / by, v.median / by, v.high / by, v.deviates)
         if name in panel.values()
         else v
         for name, v in point.values.items()
@@ -370,7 +371,7 @@ def write(figure, points, html_file=None, svg_file=None, png_file=None):
     if png_file:
         pathlib.Path(png_file).write_bytes(save(canvas, "png"))
     if html_file:
-        pathlib.Path(html_file).write_text(page(figure, points, svg), encoding="utf-8")
+        pathlib.Path(html_file).write_text(page(figure, points, all_drawn(figure, points), svg), encoding="utf-8")
     plt.close(canvas)
 
 

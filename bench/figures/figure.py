@@ -39,7 +39,7 @@ class Panel:
     best: bool = False  # of several points at one place of a curve, the highest
     per: Callable | None = None  # what the values of a point are divided by, from the point
     of: str = ""  # the name of a curve: values are shares of what it has at the same place
-    pooled: tuple = ()  # parameters of which all values make one point together
+    pooled: tuple = ()  # parameters of which all values make one point together, with mean and standard deviation
     paper: tuple = ()
 
     def takes(self, point):

@@ -64,8 +64,9 @@ def text(value):
     return html.escape("" if value is None else short(value) if isinstance(value, str) else f"{value:,}")
 
 
-def page(figure, points, svg):
-    """Self-contained HTML: the picture, all numbers, what the paper says, machine, commands, warnings."""
+def page(figure, points, all_drawn, svg):
+    """Self-contained HTML: the picture, all numbers, what the paper says, machine, commands, warnings. `all_drawn`: the
+    points with the samples that bars are of."""
     out = [PAGE.format(title=html.escape(f"{figure.name}: {figure.title}" if figure.source else figure.title))]
     if figure.source:
         out.append(f"<p>{html.escape(figure.source)}</p>")
@@ -101,8 +102,10 @@ def page(figure, points, svg):
         out.append("</table>")
     for warning in dict.fromkeys(w for r in records for w in r.get("warnings", [])):
         out.append(f"<p class=warn>Warning: {html.escape(warning)}</p>")
-    intervals = f"bars and grey figures: {rec.interval_names(points)} (confidence that the median lies within)"
-    out.append(f"<h2>How it was measured</h2><p>Medians; {intervals}.</p><ul>")
+    bars, figures = rec.interval_names(all_drawn), rec.interval_names(points)
+    intervals = f"bars and grey figures: {figures}" if bars == figures else f"bars: {bars}; grey figures: {figures}"
+    confidence = "confidence that the median lies within"
+    out.append(f"<h2>How it was measured</h2><p>Medians; {intervals} ({confidence}).</p><ul>")
     for machine in dict.fromkeys(rec.machine_name(r) for r in records):
         out.append(f"<li>{html.escape(machine)}</li>")
     for commit in dict.fromkeys(r.get("commit", "unknown") for r in records):

@@ -9,6 +9,7 @@ import json
 import math
 import pathlib
 import re
+import statistics
 from dataclasses import dataclass, field
 
 SCHEMA = "heddle-bench/1"
@@ -21,13 +22,15 @@ class RecordError(Exception):
 
 @dataclass
 class Value:
-    """Samples of one measured quantity, with an interval of their median (interval_name says how sure it is)."""
+    """Samples of one measured quantity, with an interval of their median (interval_name says how sure it is); or with
+    their mean in its place, and a standard deviation to both sides."""
 
     unit: str
     samples: list
     low: float
     median: float
     high: float
+    deviates: bool = False  # the latter
 
 
 @dataclass
@@ -70,8 +73,9 @@ def interval_name(n):
 
 def interval_names(points):
     """What the intervals of all points are, each kind once."""
-    numbers = sorted({len(v.samples) for p in points for v in p.values.values()})
-    return "; ".join(dict.fromkeys(interval_name(n) for n in numbers))
+    kinds = sorted({(v.deviates, len(v.samples)) for p in points for v in p.values.values()})
+    names = (f"mean and standard deviation of {n}" if deviates and n > 1 else interval_name(n) for deviates, n in kinds)
+    return "; ".join(dict.fromkeys(names))
 
 
 def summarise(samples, unit=""):
@@ -80,6 +84,13 @@ def summarise(samples, unit=""):
     n, out = len(ordered), left_out(len(ordered))
     median = ordered[n // 2] if n % 2 else (ordered[n // 2 - 1] + ordered[n // 2]) / 2
     return Value(unit, list(samples), ordered[out], median, ordered[n - 1 - out])
+
+
+def deviation(samples, unit=""):
+    """Mean and standard deviation of the samples, which are some of many (divided by n - 1)."""
+    mean = statistics.fmean(samples)
+    spread = statistics.stdev(samples) if len(samples) > 1 else 0
+    return Value(unit, list(samples), mean - spread, mean, mean + spread, deviates=True)
 
 
 def read(path):
