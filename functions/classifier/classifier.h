@@ -208,8 +208,9 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                                added as well; a file with errors changes nothing, and the error names all of them, as
  *                                when the program starts. SIGHUP does it for all elements with this handler
  *
- *  Errors: every line and argument that is no rule, with the reason; an output that is not connected; too many rules
- *  for MEMORY; ENGINE acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
+ *  Errors: every line and argument that is no rule, with the reason, of a file with more than 100 such lines the first
+ *  100 and how many others there are; an output that is not connected; too many rules for MEMORY, or for the GPU's
+ *  memory; ENGINE acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *
