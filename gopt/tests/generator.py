@@ -105,7 +105,9 @@ class Generator:
 
     def statement(self, scope: list[str], depth: int, loop: bool) -> None:
         kinds = ["assign", "assign", "mark", "mark", "declare", "if", "if", "helper", "sum", "array", "struct"]
-        kinds += ["uniform", "end"] if self.simple else ["for", "while", "do", "switch", "pointer", "end", "goto"]
+        kinds += (
+            ["uniform", "end"] if self.simple else ["for", "while", "do", "switch", "pointer", "end", "goto", "into"]
+        )
         if loop and not self.simple:
             kinds += ["leave"]
         if depth > 5:
@@ -232,6 +234,18 @@ class Generator:
         self.mark(scope, depth)
         self.put(depth, f"{label}:")
         self.on_assign(scope, depth, loop)
+
+    def on_into(self, scope, depth, loop) -> None:
+        """A loop with one mark that some lookups jump into."""
+        k, label = f"k{self.count}", f"inside_{self.count}"
+        self.count += 1
+        self.put(depth, f"uint32_t {k} = {self.expression(scope, 1)} & 3u;")
+        self.put(depth, f"if ({self.condition(scope)}) goto {label};")
+        self.put(depth, f"while ({k} > 0 && {k}-- < 4u) {{")
+        self.on_assign(scope, depth + 1, True)
+        self.put(depth, f"{label}:;")
+        self.mark(scope, depth + 1)
+        self.put(depth, "}")
 
 
 SIMPLE_HELPER = """\

@@ -3,14 +3,14 @@
 #include "gopt.h"
 
 // One mark: its label is saved once for each slot.
-void follow(const uint32_t* table, int depth, uint32_t* elements, int n) {
+void follow(const uint32_t* table, int depth, const uint32_t* keys, uint32_t* out, int n) {
   foreach (i, n) {
-    uint32_t x = elements[i];
+    uint32_t x = keys[i];
     for (int d = 0; d < depth; ++d) {
       g_expensive(&table[x]);
       x = table[x];
     }
-    elements[i] = x;
+    out[i] = x;
   }
 }
 
@@ -69,12 +69,12 @@ void search(const uint32_t* table, const uint32_t* keys, uint32_t* out, int n) {
 #include "gopt.h"
 
 // One mark: its label is saved once for each slot.
-void follow(const uint32_t* table, int depth, uint32_t* elements, int n) {
+void follow(const uint32_t* table, int depth, const uint32_t* keys, uint32_t* out, int n) {
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: depth, elements, table. */
+  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: depth, keys, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -93,12 +93,12 @@ void follow(const uint32_t* table, int depth, uint32_t* elements, int n) {
       while (g_next < g_count) { /* a slot takes lookup after lookup */
         i[g_i] = g_next++;
 #line 8 "input.c"
-        x[g_i] = elements[i[g_i]];
+        x[g_i] = keys[i[g_i]];
         for (d[g_i] = 0; d[g_i] < depth; ++d[g_i]) {
           G_PREFETCH(&table[x[g_i]]); G_SWITCH(); g_label_1:;
           x[g_i] = table[x[g_i]];
         }
-        elements[i[g_i]] = x[g_i];
+        out[i[g_i]] = x[g_i];
       }
     g_end:
       g_running &= ~(1ull << g_i);
