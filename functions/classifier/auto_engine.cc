@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/error.h"
+#include "functions/classifier/acl_beside_tables.h"
 #include "functions/classifier/rule_set.h"
 #include "io/dpdk/dpdk.h"
 
@@ -50,17 +51,21 @@ void AutoEngine::start() {
 
 void AutoEngine::try_acl(std::span<const SetRule> rules) {
   if (rules.empty() || !dpdk::wanted()) return;
-  const double start = clock_();
-  auto acl = faster_acl(rules, limits_, engine(), choice_);
+  EngineChoice choice = choice_;
+  auto acl = faster_acl(rules, limits_, engine(), choice);
+  choice_.why = choice.why;
   if (acl == nullptr) return;
-  take(std::move(acl), EngineChoice(choice_));
-  last_ = clock_();
-  change_seconds_ = last_ - start;
+  try {
+    take(std::make_unique<AclBesideTables>(limits_, std::move(acl), rules), std::move(choice));
+    choice_.why += "; changes go to hash tables, which are used until acl has been built anew aside";
+  } catch (const Error& error) {
+    choice_.why += std::string("; no acl, for its changes go to hash tables: ") + error.what();
+  }
 }
 
 void AutoEngine::change(std::span<const SetRule> added, std::span<const uint32_t> gone, const RuleSet& all) {
   waiting_.clear();  // they are no more what the set is
-  if (choice_.kind == EngineKind::tuple) return engine().change(added, gone, all);
+  if (choice_.kind == EngineKind::tuple || choice_.kind == EngineKind::acl) return engine().change(added, gone, all);
   constexpr double kCreditSeconds = 0.5;  // a few changes in a row, once in a while, are no rate
   const double start = clock_();
   behind_ = std::max(0.0, behind_ - kMaxChanging * (start - last_));

@@ -12,7 +12,7 @@ namespace heddle::classifier {
 /** ENGINE auto on a CPU: the engine that choose_engine() takes for the rules, each time that they are all replaced.
  *  Where it would have to be built anew for changes, and that takes long or they come too fast, hash tables take its
  *  place, until the rules are replaced the next time. Where ports of DPDK are in use rte_acl is tried as well when the
- *  program starts, and from then on. */
+ *  program starts, and from then on; changes go to hash tables beside it (AclBesideTables). */
 class AutoEngine : public RuleEngine {
  public:
   using Clock = std::function<double()>;  ///< seconds

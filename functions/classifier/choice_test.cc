@@ -12,6 +12,7 @@
 #include "functions/classifier/rule_file.h"
 #include "functions/classifier/rule_set.h"
 #include "functions/classifier/table.h"
+#include "io/dpdk/dpdk.h"
 #include "measure/generate/filter_set.h"
 #include "tests/support/frames.h"
 
@@ -256,6 +257,42 @@ TEST(AutoEngine, AFewChangesAreNoRateButWhatTakesLongIsNotWaitedFor) {
     EXPECT_EQ(subject.automatic->choice().kind, took < 0.5 ? EngineKind::bitvector : EngineKind::tuple);
     subject.expect_right(keys_near(random, subject.rules(), 200));
   }
+}
+
+// Rules that differ in ports alone are one chain of a hash table, which rte_acl beats many times over.
+TEST(AutoEngine, TakesAclWherePortsOfDpdkAreWantedAndChangesItAside) {
+  const RuleEngine::Limits limits{kNoMatch, size_t{1} << 30, {}};
+  make_engine(EngineKind::acl, limits)->start();  // DPDK
+  dpdk::request_port("net_null0");
+  auto random = test::random_for("auto engine, acl");
+  std::vector<Rule> rules(600);
+  for (Rule& rule : rules) {
+    rule.low[kProtocol] = rule.high[kProtocol] = 6;
+    for (const Field f : {kSourcePort, kDestinationPort}) {
+      rule.low[f] = random() % 65000;
+      rule.high[f] = rule.low[f] + random() % 500;
+    }
+  }
+  const auto tables = [](auto, auto&) { return EngineChoice{EngineKind::tuple, "test"}; };
+  Subject subject(EngineKind::tuple);
+  auto made = std::make_unique<AutoEngine>(
+      limits, [] { return 0.0; }, tables);
+  const AutoEngine& automatic = *made;
+  subject.engine = std::move(made);
+  for (int round = 0; round < 2; ++round) {
+    subject.load(rules, 2);
+    EXPECT_EQ(automatic.choice().kind, EngineKind::acl) << automatic.choice().why;
+    EXPECT_NE(automatic.choice().why.find("; changes go to hash tables"), std::string::npos) << automatic.choice().why;
+    subject.expect_right(keys_near(random, rules, 500));
+    for (uint32_t change = 0; change < 20; ++change) {
+      subject.change({{2 * change + change % 2, rules[100 + change]}});
+      if (change % 3 == 0) subject.reclaim();
+      subject.expect_right(keys_near(random, subject.rules(), 100));
+    }
+    EXPECT_EQ(automatic.choice().kind, EngineKind::acl) << automatic.choice().why;
+  }
+  subject.engine.reset();
+  dpdk::close_ports();
 }
 
 /** The number before " MB" behind `what`. */

@@ -161,13 +161,15 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                 more than half of the time while packets flow, tuple takes its place, until `reload` chooses anew.
  *                 Where ports of DPDK are in use, acl is tried as well when the program starts, with up to 16,384 rules
  *                 that are built within about 2 s, and taken if it is faster by more than 5 %; the handler `engine`
- *                 says so. On a GPU hypersplit, if its tree is built within about 4 s; else tuple, or bitvector if that
- *                 is more than twice as fast on the CPU, or tuple does not fit or keep up with CHANGES: on an H100,
- *                 with each set that was tried, a tree had 1.0 to 1.4 times the rate of hash tables, and these 1.1 to
- *                 1.9 times that of bit vectors. If --device sends the element to a GPU and nothing keeps up, tuple
- *                 reckoned with 0.1 ms a change, it stays on the CPU. With DEVICE auto, the load decides where packets
- *                 go, and both sides have the GPU's engine. `heddle plan` and the handler engine give all these rates,
- *                 sizes and times
+ *                 says so. Hash tables with the same rules lie beside acl then: a change goes to these, as fast as with
+ *                 tuple, and they are used until no change has come for as long as acl takes to build, and a thread has
+ *                 built it anew. On a GPU hypersplit, if its tree is built within about 4 s; else tuple, or bitvector
+ *                 if that is more than twice as fast on the CPU, or tuple does not fit or keep up with CHANGES: on an
+ *                 H100, with each set that was tried, a tree had 1.0 to 1.4 times the rate of hash tables, and these
+ *                 1.1 to 1.9 times that of bit vectors. If --device sends the element to a GPU and nothing keeps up,
+ *                 tuple reckoned with 0.1 ms a change, it stays on the CPU. With DEVICE auto, the load decides where
+ *                 packets go, and both sides have the GPU's engine. `heddle plan` and the handler engine give all these
+ *                 rates, sizes and times
  *                 While it chooses, the three are there beside the set that is in use. To replace a whole set took at
  *                 most 2.6, 20 and 13 MB more, with 1,000, 10,000 and 50,000 rules like ClassBench's access lists, and
  *                 3.4, 102 and 527 MB with rules like its firewalls (`heddle_bench classify-replace`); an ENGINE by

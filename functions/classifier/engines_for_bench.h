@@ -260,7 +260,8 @@ inline Result without_target(const std::string& name, const std::string& unit, i
 
 struct Built {
   Built(EngineKind kind, const std::vector<Rule>& rules, size_t most_bytes = size_t{16} << 30)
-      : engine(make_engine(kind, {0, most_bytes})) {
+      : Built(make_engine(kind, {0, most_bytes}), rules) {}
+  Built(std::unique_ptr<RuleEngine> made, const std::vector<Rule>& rules) : engine(std::move(made)) {
     const double start = seconds_now();
     set.load(rules, 1, *engine);
     engine->start();

@@ -1,10 +1,8 @@
 #include "functions/classifier/image_engine.h"
 
 #include <algorithm>
-#include <iterator>
 #include <system_error>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 
 #include "functions/classifier/listed.h"
@@ -16,28 +14,11 @@ namespace heddle::classifier {
 
 /** A thread that builds an image. */
 struct ImageEngine::Rebuild {
-  Changes changes;      // since it has begun
+  SetChanges changes;   // since it has begun
   Structure structure;  // without an image: it has failed
   std::atomic<bool> ended{false};
   std::jthread thread;  // first to go
 };
-
-void ImageEngine::Changes::add(std::span<const SetRule> more, std::span<const uint32_t> fewer) {
-  for (const uint32_t id : fewer)
-    if (added.erase(id) == 0) gone.push_back(id);
-  for (const SetRule& rule : more) added.insert_or_assign(rule.id, rule);
-}
-
-std::vector<SetRule> ImageEngine::Changes::made_to(const std::vector<SetRule>& rules) const {
-  const std::unordered_set<uint32_t> without(gone.begin(), gone.end());
-  std::vector<SetRule> result;
-  result.reserve(rules.size() + added.size());
-  std::ranges::copy_if(rules, std::back_inserter(result),
-                       [&](const SetRule& one) { return !without.contains(one.id); });
-  for (const auto& [id, rule] : added) result.push_back(rule);
-  std::ranges::sort(result, {}, &SetRule::number);
-  return result;
-}
 
 ImageEngine::ImageEngine(EngineKind kind, const Limits& limits) : kind_(kind), limits_(limits) {
   limits_.most_bytes = SIZE_MAX;

@@ -2,12 +2,12 @@
 
 #include <atomic>
 #include <memory>
-#include <unordered_map>
 #include <vector>
 
 #include "functions/classifier/engine.h"
 #include "functions/classifier/image_table.h"
 #include "functions/classifier/listing.h"
+#include "functions/classifier/set_changes.h"
 
 namespace heddle::classifier {
 
@@ -40,16 +40,6 @@ class ImageEngine : public RuleEngine {
     std::unique_ptr<Listing> listing;
   };
   struct Rebuild;
-  /** What has changed in a set of rules. */
-  struct Changes {
-    void add(std::span<const SetRule> more, std::span<const uint32_t> fewer);
-    /** The rules that `rules` have become, ascending by number. */
-    std::vector<SetRule> made_to(const std::vector<SetRule>& rules) const;
-
-    std::unordered_map<uint32_t, SetRule> added;  // by id
-    std::vector<uint32_t> gone;                   // ids
-  };
-
   Structure build(std::vector<SetRule> rules, const CheckWanted& check_wanted) const;
   void take(Structure structure);
   void begin_rebuild();
@@ -60,7 +50,7 @@ class ImageEngine : public RuleEngine {
   Limits limits_;
   ImageTable table_;
   std::unique_ptr<Listing> listing_;
-  Changes changes_;      // since the image was built
+  SetChanges changes_;   // since the image was built
   bool failed_ = false;  // to build an image of as many rules; until the next load()
   std::unique_ptr<Rebuild> rebuild_;
 };
