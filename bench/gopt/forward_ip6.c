@@ -13,7 +13,7 @@ HANDLER(forward_ip6, ip6_tables) {
       ports->dropped++;
       continue;
     }
-    const uint16_t found = trie_lookup(tables->trie, half_at(ip + 24), half_at(ip + 32));
+    const uint16_t found = trie_lookup_at(tables->trie, ip + 24);
     if (found == 0) {
       ports->dropped++;
       continue;

@@ -9,6 +9,6 @@ using namespace heddle::ip6_lookup; /* gopt's coroutines */
 
 void ip6(const uint32_t* trie, const uint8_t (*addresses)[16], uint16_t* hops, int n) {
   foreach (i, n) {
-    hops[i] = trie_lookup(trie, half_at(addresses[i]), half_at(addresses[i] + 8));
+    hops[i] = trie_lookup_at(trie, addresses[i]);
   }
 }

@@ -52,7 +52,7 @@ DIR24(dir24_group);
 DIR24(dir24_coroutine);
 DIR24(dir24_by_hand);
 
-/* hops [n]: trie_lookup() of addresses [n] (as they lie in packets). */
+/* hops [n]: trie_lookup_at() of addresses [n] (as they lie in packets). */
 #define IP6(name) void name(const uint32_t* trie, const uint8_t(*addresses)[16], uint16_t* hops, int n)
 IP6(ip6);
 IP6(ip6_gopt);

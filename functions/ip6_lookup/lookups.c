@@ -15,6 +15,6 @@ IP6_LOOKUPS(ip6_lookups) {
 IP6_LOOKUPS(ip6_trie_lookups) {
   const uint32_t* trie = (const uint32_t*)behind(image, image->trie);
   foreach (i, n) {
-    hops[i] = trie_lookup(trie, half_at(addresses[i]), half_at(addresses[i] + 8));
+    hops[i] = trie_lookup_at(trie, addresses[i]);
   }
 }

@@ -9,7 +9,7 @@ namespace heddle::ip6_lookup {
 extern "C" {
 #endif
 
-/* hops[i]: value_of() of addresses[i], as they lie in packets, or trie_lookup() in the image's trie, i in [0, n).
+/* hops[i]: value_of() of addresses[i], as they lie in packets, or trie_lookup_at() in the image's trie, i in [0, n).
    _avx512: where the processor has AVX-512DQ and POPCNT. */
 #define IP6_LOOKUPS(name) void name(const struct Image* image, const uint8_t(*addresses)[16], uint16_t* hops, int n)
 IP6_LOOKUPS(ip6_lookups_gopt);

@@ -29,6 +29,11 @@ static inline uint64_t half_at(const uint8_t* at) {
   return __builtin_bswap64(half);
 }
 
+/* The entry behind `found`, which names a group, of an address's next byte. */
+HEDDLE_HD static inline const uint32_t* trie_next(const uint32_t* trie, uint32_t found, uint32_t byte) {
+  return &trie[kTrieRootEntries + (uint64_t)(found - kTrieGroup) * kTrieGroupEntries + byte];
+}
+
 /* The value of an address, 0 when no route covers it.
    trie: kTrieRootEntries entries, by the address's first 24 bits, then the groups of 256 entries one after the other,
    by its next byte each. In host byte order, in memory of the processor that runs this, owned by the caller.
@@ -40,9 +45,22 @@ HEDDLE_HD static inline uint16_t trie_lookup(const uint32_t* trie, uint64_t high
     g_expensive(entry);
     const uint32_t found = ROUTE_ENTRY(uint32_t, entry);
     if (found < kTrieGroup) return (uint16_t)found;
-    entry =
-        &trie[kTrieRootEntries + (uint64_t)(found - kTrieGroup) * kTrieGroupEntries + address_byte(high, low, byte)];
+    entry = trie_next(trie, found, address_byte(high, low, byte));
     ++byte;
+  }
+}
+
+/* The same for an address as it lies in a packet, in memory of the CPU: a lookup that waits has its place there to
+   keep, not both halves. */
+static inline uint16_t trie_lookup_at(const uint32_t* trie, const uint8_t* address) {
+  const uint32_t* entry = &trie[half_at(address) >> (64 - kTrieRootBits)];
+  const uint8_t* next = address + kTrieRootBits / 8;
+  for (;;) {
+    g_expensive(entry);
+    const uint32_t found = ROUTE_ENTRY(uint32_t, entry);
+    if (found < kTrieGroup) return (uint16_t)found;
+    entry = trie_next(trie, found, *next);
+    ++next;
   }
 }
 
