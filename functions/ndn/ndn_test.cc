@@ -255,6 +255,44 @@ TEST_P(NDNLookupTest, ChangesUnderTraffic) {
   EXPECT_EQ(result.dropped, 0u);
 }
 
+TEST_P(NDNLookupTest, AFullTableKeepsItsRoutesUnderTraffic) {
+  std::vector<Frame> frames;
+  for (int i = 0; i < 64; ++i)
+    frames.push_back({in_ethernet(interest({{8, i % 2 == 0 ? "a" : "b"}, {8, std::to_string(i)}}))});
+  std::atomic<uint64_t> at[3] = {};
+  Options options;
+  options.endless = true;
+  options.on_packet = [&](const std::string& sink, const Received&) { ++at[sink[1] - '0']; };
+  options.meanwhile = [&](Engine& engine) {
+    const auto wait_for = [&](size_t port) {
+      const uint64_t start = at[port];
+      wait_while([&] { return at[port] - start < 64; });
+    };
+    Broker& handlers = engine.handlers();
+    for (const char* handler : {"n.add", "n.set"}) {
+      wait_for(1);
+      try {
+        handlers.write(handler, "/b 2");
+        ADD_FAILURE() << handler << " on a full table";
+      } catch (const Error& error) {
+        EXPECT_NE(std::string(error.what()).find("the table is full (2 names, CAPACITY 2)"), std::string::npos)
+            << error.what();
+      }
+      EXPECT_EQ(handlers.read("n.table"), "/ 0\n/a 1\n");
+      wait_for(0), wait_for(1);
+      EXPECT_EQ(at[2], 0u);
+    }
+    handlers.write("n.set", "/a 0");  // needs no further entry
+    handlers.write("n.remove", "/a");
+    handlers.write("n.add", "/b 2");
+    wait_for(2);
+    EXPECT_EQ(handlers.read("n.table"), "/ 0\n/b 2\n");
+  };
+  const Result result =
+      run("TestSource -> n :: NDNLookup(/ 0, /a 1, CAPACITY 2);" + kSinks, GetParam(), frames, options);
+  EXPECT_EQ(result.dropped, 0u);
+}
+
 TEST(NDNName, ReadsAndWritesUris) {
   const std::map<std::string, Name> right = {{"/", {}},
                                              {"ndn:/a/b", {{8, "a"}, {8, "b"}}},
