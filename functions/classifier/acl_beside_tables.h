@@ -18,7 +18,8 @@ namespace heddle::classifier {
  *  the tables stay, until the next load(). */
 class AclBesideTables : public RuleEngine {
  public:
-  /** `acl` has been started and has `rules`, as load() takes them. Throws Error if hash tables have no room for them. */
+  /** `acl` has been started and has `rules`, as load() takes them. Throws Error if hash tables have no room for
+   *  them. */
   AclBesideTables(const Limits& limits, std::unique_ptr<RuleEngine> acl, std::span<const SetRule> rules);
 
   void load(std::span<const SetRule> rules) override;

@@ -1,6 +1,7 @@
 // Fuzzes every element class that packets come to from a chain, on the CPU: the bytes choose a class, whether headers
-// before it are looked at or taken as they are, and make frames. The chain (tests/support/every_class.h) runs in the real
-// engine; each frame ends where its memory ends, and all of them must come out, be dropped with a reason, or be kept.
+// before it are looked at or taken as they are, and make frames. The chain (tests/support/every_class.h) runs in the
+// real engine; each frame ends where its memory ends, and all of them must come out, be dropped with a reason, or be
+// kept.
 
 #include <gtest/gtest.h>
 
