@@ -91,7 +91,7 @@ TSAN_TESTS := $(TSAN_TESTS):ReconfigureThreads.*:ReconfigureHandlers.*:*OrderTes
 TSAN_TESTS := $(TSAN_TESTS):*UpdateTest.EveryPacket*/cpu:*UpdateTest.WaitsFor*/cpu:ReplayWindow.ThreadsMark*:Nids*.*OfAllThreads*
 ANSWERS := *RuleEngineTest.AnswersByOneStateOfTheSetWhileItChanges
 TSAN_TESTS := $(TSAN_TESTS):$(ANSWERS)/bitvector:$(ANSWERS)/tuple:$(ANSWERS)/hypersplit
-TSAN_TESTS := $(TSAN_TESTS):*ImageEngineTest.IsBuiltAnewAside*:*ImageEngineTest.EndsWhile*-*OtherThreadsTakeOver
+TSAN_TESTS := $(TSAN_TESTS):*ImageEngineTest.IsBuiltAnewAside*:*ImageEngineTest.EndsWhile*:AclBesideTables.*-*OtherThreadsTakeOver
 tsan: build/tsan/build.ninja
 	ninja -C build/tsan -j $(JOBS) --quiet simt_test heddle_test
 	JOBS=$(JOBS) SIMT_FILTER='-*Death*' TSAN_OPTIONS=suppressions=$(CURDIR)/cmake/tsan_suppressions.txt \

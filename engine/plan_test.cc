@@ -246,7 +246,7 @@ TEST(Plan, ResultsAreWideWhereTheExitDoesNotTellWhatMoved) {
 // the start has moved by then.
 TEST(Plan, ExitsAreNumberedByNodeAndOutput) {
   const Planned planned(
-      "TestSource -> GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1);"
+      "TestSource -> get :: GetIPAddress(30) -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1);"
       "rt[0] -> st :: Strip(14) -> x :: XOR -> a :: Counter -> TestSink; rt[1] -> b :: Counter -> TestSink;");
   const auto& segments = planned.chain.plan.segments;
   const auto segment = std::ranges::find_if(segments, [](auto& one) { return one.processor.is_gpu(); });
@@ -263,7 +263,7 @@ TEST(Plan, ExitsAreNumberedByNodeAndOutput) {
     EXPECT_EQ(exit.target >= 0, i < static_cast<size_t>(segment->drop_exits_from));
   }
   EXPECT_EQ(ways, "rt>b+0 x>a+14 ");
-  EXPECT_EQ(drops, "rt:0+0 st:0+0 ");
+  EXPECT_EQ(drops, "get:0+0 rt:0+0 st:0+0 ");
   // Each output and reason of a node names its exit, or the node behind it.
   const auto at = [&](const std::string& wanted) {
     const auto node = std::ranges::find(segment->nodes, planned.chain.router.find(wanted));
@@ -272,8 +272,8 @@ TEST(Plan, ExitsAreNumberedByNodeAndOutput) {
   EXPECT_EQ(segment->targets.at(at("rt")).outputs.at(0), at("st"));
   EXPECT_EQ(segment->targets.at(at("rt")).outputs.at(1), gpu::kExit + 0);
   EXPECT_EQ(segment->targets.at(at("x")).outputs.at(0), gpu::kExit + 1);
-  EXPECT_EQ(segment->targets.at(at("rt")).drops.at(0), gpu::kExit + 2);
-  EXPECT_EQ(segment->targets.at(at("st")).drops.at(0), gpu::kExit + 3);
+  EXPECT_EQ(segment->targets.at(at("rt")).drops.at(0), gpu::kExit + 3);
+  EXPECT_EQ(segment->targets.at(at("st")).drops.at(0), gpu::kExit + 4);
 }
 
 TEST(Plan, FunctionsRunOnGpusByNumber) {

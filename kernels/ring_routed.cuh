@@ -37,7 +37,8 @@ struct RingOutputs {
   /** The whole block calls it; in place after the next sync. */
   __device__ void begin(const RingOutput* from, uint32_t outputs) {
     gpu::take(of, from, outputs * sizeof(RingOutput));
-    for (uint32_t i = threadIdx.x; i < Tiles::kMax * kMaxOutputs; i += blockDim.x) behind[0][i] = 0;
+    for (uint32_t i = threadIdx.x; i < Tiles::kMax * kMaxOutputs; i += blockDim.x)
+      behind[i / kMaxOutputs][i % kMaxOutputs] = 0;
     __syncthreads();
     if (threadIdx.x == 0) count = outputs;
     if (threadIdx.x >= outputs) return;
