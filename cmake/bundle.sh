@@ -27,8 +27,8 @@ cat > "$out/gpu-test" <<'TEST'
 # All tests, on every backend; a GPU that cannot be used is a failure. Then the demo chain on CPU and GPU: same bytes?
 #
 # Usage: gpu-test [--sanitize] [OPTION OF GTEST...]
-# --sanitize: before that, under compute-sanitizer, an error if there is none: the tests in launch mode sync under
-# memcheck, all but the longest under racecheck, and these in launch mode persistent under memcheck.
+# --sanitize: before that, the tests in launch mode sync under compute-sanitizer's memcheck, and all but the
+# longest under racecheck; an error if there is no compute-sanitizer.
 set -eu
 cd "$(dirname "$0")"
 if [ "${1:-}" = --sanitize ]; then
@@ -38,21 +38,19 @@ if [ "${1:-}" = --sanitize ]; then
     echo "gpu-test: --sanitize needs compute-sanitizer, which comes with the CUDA toolkit" >&2
     exit 1
   }
+  sanitized='*gpu_sync*-*GpuLoss*' # whose kernels trap
   slow='*EveryPlace*:*AtAnyLengthAndAddress*:*WhatWaitsOutlives*'
-  sanitize() { # TOOL LAUNCH_MODE [TESTS LEFT OUT]
-    tests="*gpu_$2*-*GpuLoss*${3:+:$3}" # whose kernels trap
-    # A filter that finds nothing would pass.
-    ./heddle_test --gtest_list_tests --gtest_filter="$tests" | grep -q '^  ' || {
-      echo "gpu-test: no test is named $tests" >&2
-      exit 1
-    }
-    HEDDLE_REQUIRE_GPU=1 compute-sanitizer --tool "$1" --error-exitcode 1 \
-      ./heddle_test --gtest_brief=1 --gtest_filter="$tests"
-    echo "compute-sanitizer $1, $2: no errors"
+  # A filter that finds nothing would pass.
+  ./heddle_test --gtest_list_tests --gtest_filter="$sanitized:$slow" | grep -q '^  ' || {
+    echo "gpu-test: no test is named $sanitized" >&2
+    exit 1
   }
-  sanitize memcheck sync
-  sanitize racecheck sync "$slow"
-  sanitize memcheck persistent "$slow"
+  for tool in memcheck racecheck; do
+    [ "$tool" = memcheck ] || sanitized=$sanitized:$slow
+    HEDDLE_REQUIRE_GPU=1 compute-sanitizer --tool "$tool" --error-exitcode 1 \
+      ./heddle_test --gtest_brief=1 --gtest_filter="$sanitized"
+    echo "compute-sanitizer $tool: no errors"
+  done
 fi
 HEDDLE_REQUIRE_GPU=1 HEDDLE_STRESS=1 ./heddle_test "$@"  # names each test as it begins: one that hangs is the last
 work=$(mktemp -d)
