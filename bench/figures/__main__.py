@@ -60,7 +60,8 @@ def some_of(points):
             sums.setdefault(point.get(name), []).append(measured)
         if any(map(all, sums.values())):
             partly = [(value, of) for value, of in sums.items() if not all(of)]
-            return [*parts, *(f"{name} {value} {sum(of)} of {len(of)} points" for value, of in partly)]
+            words = [(f"without a {name}" if value is None else f"{name} {value}", of) for value, of in partly]
+            return [*parts, *(f"{which} {sum(of)} of {len(of)} points" for which, of in words)]
     return [*parts, f"{sum(measured for _, measured in there)} of {len(there)} points"]
 
 
