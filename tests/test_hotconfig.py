@@ -550,5 +550,5 @@ def test_arguments_of_one_element(heddle, tmp_path):
             code, text, _ = control.command(f"WRITEDATA q.config {len(more)}", more.encode())
             assert code == 520 and "these are no arguments" in text, more
         # The command line's own ControlSocket is in no configuration.
-        assert control.command("WRITE click_driver@@ControlSocket.config x")[0] == 511
+        assert control.command("WRITE click_driver@@ControlSocket.config x")[0] == 530
         grows(control, "c.count")
