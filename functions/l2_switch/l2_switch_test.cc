@@ -11,6 +11,7 @@
 
 #include "functions/l2_switch/switch_for_test.h"
 #include "tests/support/access.h"
+#include "tests/support/arrivals.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -91,15 +92,10 @@ TEST_P(L2SwitchTest, TouchesOnlyWhatItDeclares) {
 TEST_P(L2SwitchTest, ChangesUnderTraffic) {
   std::vector<Frame> frames;
   for (unsigned i = 0; i < 64; ++i) frames.push_back(frame_of(mac(1), mac(9), 2));
-  std::atomic<uint64_t> at[4] = {};
-  Options options;
-  options.endless = true;
-  options.on_packet = [&](const std::string& sink, const Received&) { ++at[sink[1] - '0']; };
+  Arrivals arrivals;
+  Options options = arrivals.options();
   options.meanwhile = [&](Engine& engine) {
-    const auto wait_for = [&](size_t port) {
-      const uint64_t start = at[port];
-      wait_while([&] { return at[port] - start < 64; });
-    };
+    const auto wait_for = [&](size_t port) { arrivals.wait_for(port); };
     for (int change = 0; change < 3; ++change) {
       wait_for(3);
       engine.handlers().write("sw.add", text(mac(1)) + " 0");
@@ -112,7 +108,7 @@ TEST_P(L2SwitchTest, ChangesUnderTraffic) {
     EXPECT_THROW(engine.handlers().write("sw.remove", text(mac(1))), Error);
   };
   run("TestSource(SETS paint) -> sw :: L2Switch(LEARN false);" + kSinks, GetParam(), frames, options);
-  EXPECT_EQ(at[2], 0u);
+  EXPECT_EQ(arrivals.at(2), 0u);
 }
 
 TEST(L2Switch, LearnsAndFollowsMoves) {

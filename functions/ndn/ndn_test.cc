@@ -9,6 +9,7 @@
 #include "functions/ndn/ndn_lookup.h"
 #include "measure/generate/names.h"
 #include "tests/support/access.h"
+#include "tests/support/arrivals.h"
 #include "tests/support/harness.h"
 #include "tests/support/memory.h"
 #include "tests/support/sanitizer.h"
@@ -225,15 +226,10 @@ TEST(NDNLookup, ChoosesItsFormWhenItHasACpuSide) {
 TEST_P(NDNLookupTest, ChangesUnderTraffic) {
   std::vector<Frame> frames;
   for (int i = 0; i < 64; ++i) frames.push_back({in_ethernet(interest({{8, "a"}, {8, std::to_string(i)}}))});
-  std::atomic<uint64_t> at[3] = {};
-  Options options;
-  options.endless = true;
-  options.on_packet = [&](const std::string& sink, const Received&) { ++at[sink[1] - '0']; };
+  Arrivals arrivals;
+  Options options = arrivals.options();
   options.meanwhile = [&](Engine& engine) {
-    const auto wait_for = [&](size_t port) {
-      const uint64_t start = at[port];
-      wait_while([&] { return at[port] - start < 64; });
-    };
+    const auto wait_for = [&](size_t port) { arrivals.wait_for(port); };
     Broker& handlers = engine.handlers();
     for (int change = 0; change < 3; ++change) {
       wait_for(0);
@@ -259,15 +255,10 @@ TEST_P(NDNLookupTest, AFullTableKeepsItsRoutesUnderTraffic) {
   std::vector<Frame> frames;
   for (int i = 0; i < 64; ++i)
     frames.push_back({in_ethernet(interest({{8, i % 2 == 0 ? "a" : "b"}, {8, std::to_string(i)}}))});
-  std::atomic<uint64_t> at[3] = {};
-  Options options;
-  options.endless = true;
-  options.on_packet = [&](const std::string& sink, const Received&) { ++at[sink[1] - '0']; };
+  Arrivals arrivals;
+  Options options = arrivals.options();
   options.meanwhile = [&](Engine& engine) {
-    const auto wait_for = [&](size_t port) {
-      const uint64_t start = at[port];
-      wait_while([&] { return at[port] - start < 64; });
-    };
+    const auto wait_for = [&](size_t port) { arrivals.wait_for(port); };
     Broker& handlers = engine.handlers();
     for (const char* handler : {"n.add", "n.set"}) {
       wait_for(1);
@@ -280,7 +271,7 @@ TEST_P(NDNLookupTest, AFullTableKeepsItsRoutesUnderTraffic) {
       }
       EXPECT_EQ(handlers.read("n.table"), "/ 0\n/a 1\n");
       wait_for(0), wait_for(1);
-      EXPECT_EQ(at[2], 0u);
+      EXPECT_EQ(arrivals.at(2), 0u);
     }
     handlers.write("n.set", "/a 0");  // needs no further entry
     handlers.write("n.remove", "/a");
