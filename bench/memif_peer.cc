@@ -191,7 +191,7 @@ class Circulation {
 
 std::vector<Probe::Value> measure(const PeerOptions& options) {
   memif::PortConfig config{options.socket, memif::Role::server, {}};
-  config.interface.queues = options.queues;
+  config.interface.receiving = config.interface.transmitting = options.queues;
   memif::Port port(config, nullptr, nullptr);
   const memif::ServerSession& session = connect(port, options.wait_s);
   const auto buffers = buffers_of(session, options.wait_s);

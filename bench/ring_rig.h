@@ -144,7 +144,10 @@ class RingRig {
         outputs_[i * static_cast<size_t>(options_.outputs) + o].end.position = stops[i].outputs[o];
     }
   }
-  void resume() { device_->start_rings(rings_id_, {program_, drops_, exits(), 1, last_node(), pairs_, outputs_}); }
+  void resume() {
+    const gpu::RingNodes nodes{exits(), 0, static_cast<uint16_t>(ways()), 1, last_node()};
+    device_->start_rings(rings_id_, {program_, drops_, nodes, pairs_, outputs_});
+  }
 
   /** The peer of a pair; of several outputs what takes from number `output`, and the first alone is to send. */
   PeerEnd& end(int pair, int output = 0) { return *ends_[static_cast<size_t>(pair * ways() + output)]; }

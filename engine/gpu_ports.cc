@@ -20,7 +20,8 @@ constexpr microseconds kLookEvery{50'000};
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 static_assert(GPUPort::kMaxWarpBatch == gpu::kMaxTeams * gpu::kSlotPackets);
 static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxRingWorkers * gpu::kSlotPackets);
-constexpr size_t kMaxKept = 32;  // regions of peers that have gone while other kernels were resident
+constexpr std::chrono::seconds kSilentFor{2};  // peers may start a little later
+constexpr size_t kMaxKept = 32;                // regions of peers that have gone while other kernels were resident
 
 /** What a segment wants before its packets, bytes. */
 uint32_t room_before(const Segment& segment) {
@@ -28,6 +29,10 @@ uint32_t room_before(const Segment& segment) {
 }
 
 }  // namespace
+
+const std::string& port_name(const Router& router, int node) {
+  return dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
+}
 
 std::map<std::string, GPUPort::Config> gpu_ports(const Router& router) {
   std::map<std::string, GPUPort::Config> list;
@@ -37,11 +42,25 @@ std::map<std::string, GPUPort::Config> gpu_ports(const Router& router) {
   return list;
 }
 
-std::optional<GPUPort::Config> receiving_port(const Router& router, const Segment& segment) {
-  const auto& from = dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(segment.from)].element);
+std::map<std::string, GPUPort::Config> gpu_ports(const Router& router, const Plan& plan) {
+  auto configs = gpu_ports(router);
+  std::map<std::string, int> rings;
+  for (const Segment& segment : plan.segments)
+    for (const auto& [port, leaves_by] : segment.from)
+      for (size_t exit = 0; exit < segment.to.size(); ++exit)
+        if (leaves_by[exit])
+          rings[port_name(router, segment.to[exit])] += configs.at(port_name(router, port)).memif.interface.receiving;
+  for (const auto& [name, count] : rings) configs.at(name).memif.interface.transmitting = count;
+  return configs;
+}
+
+std::vector<GPUPort::Config> receiving_ports(const Router& router, const Segment& segment) {
   const auto configs = gpu_ports(router);
-  const auto found = configs.find(from.port());
-  return found == configs.end() ? std::nullopt : std::optional(found->second);
+  std::vector<GPUPort::Config> list;
+  for (const Segment::Entrance& from : segment.from)
+    if (const auto found = configs.find(port_name(router, from.port)); found != configs.end())
+      list.push_back(found->second);
+  return list;
 }
 
 bool may_gather(const GPUPort::Config& config) {
@@ -52,7 +71,7 @@ bool may_gather(const GPUPort::Config& config) {
 
 GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former)
     : router_(router), memory_(former != nullptr ? former->memory_ : std::make_shared<PortMemory>()) {
-  for (const auto& [name, config] : gpu_ports(router)) {
+  for (const auto& [name, config] : gpu_ports(router, plan)) {
     Port port{nullptr, config, {}, nullptr};
     for (const Node& node : router.nodes) {
       auto* const element = dynamic_cast<GPUPort*>(node.element.get());
@@ -64,6 +83,9 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* forme
     }
     port.rings = running_port(port, name, former);
     if (port.rings == nullptr) port.rings = std::make_shared<RingPort>(name, config, this, port.elements);
+    if (config.soft_nic != nullptr)
+      softnic::request_queues(*config.soft_nic, config.memif.interface.receiving, config.memif.interface.transmitting,
+                              config.buffer_bytes);
     for (GPUPort* element : port.elements) {
       element->losses = port.rings->losses;
       element->has_peer = config.soft_nic == nullptr;
@@ -74,8 +96,12 @@ GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* forme
   for (const Segment& segment : plan.segments) {
     if (!segment.processor.is_gpu()) continue;
     Spread& spread = spread_[segment.processor.number];
-    if (segment.spread) spread.pairs += static_cast<int>(port_of(segment.from).rings->queues());
-    spread.alone = spread.alone && segment.spread && port_of(segment.from).config.warp_batch == 0;
+    spread.alone = spread.alone && segment.spread;
+    for (const Segment::Entrance& from : segment.from) {
+      const Port& port = port_of(from.port);
+      if (segment.spread) spread.pairs += static_cast<int>(port.rings->queues(kReceive));
+      spread.alone = spread.alone && port.config.warp_batch == 0;
+    }
   }
   make_memory(plan);
 }
@@ -123,7 +149,7 @@ void GpuPorts::make_memory(const Plan& plan) {
     if (!segment.has_rings()) continue;
     headroom_ = std::max(headroom_, whole_lines(room_before(segment)));
     appends = std::max(appends, static_cast<uint32_t>(segment.appends));
-    check_room(port_of(segment.from), segment);
+    for (const Segment::Entrance& from : segment.from) check_room(port_of(from.port), segment);
   }
   for (const Port& port : ports_)
     if (port.is_new(this) && !port.rings->nic) largest = std::max(largest, port.config.buffer_bytes);
@@ -136,7 +162,7 @@ void GpuPorts::make_memory(const Plan& plan) {
     if (!port.is_new(this) || !rings.is_client()) continue;
     rings.buffers = buffers;
     rings.first_buffer = static_cast<uint32_t>(count);
-    count += uint64_t{2} * rings.queues() * rings.size();
+    count += uint64_t{rings.queues(kReceive) + rings.queues(kTransmit)} * rings.size();
     rings.rings = memif::Region(memif::ClientSession::rings_bytes(port.config.memif.interface));
   }
   check_offsets(count * buffers->stride);
@@ -166,55 +192,7 @@ void GpuPorts::check_room(const Port& from, const Segment& segment) const {
 }
 
 const GpuPorts::Port& GpuPorts::port_of(int node) const {
-  const auto& name = dynamic_cast<const GPUPort&>(*router_.nodes[static_cast<size_t>(node)].element).port();
-  return *std::ranges::find_if(ports_, [&](auto& port) { return port.rings->name == name; });
-}
-
-void GpuPorts::place(const Port& port, Direction direction, gpu::Device& own) const {
-  const RingPort::Rings& rings = port.rings->directions[direction];
-  if (rings.memory != nullptr && rings.memory != &own)
-    refuse(port, format("port %s runs on %s; leave it there, or start the program anew", port.rings->name.c_str(),
-                        rings.memory->info().name.c_str()));
-  port.rings->place(direction, own);
-}
-
-void GpuPorts::add(const Segment& plan, GpuSegment& segment) {
-  if (ways_.empty()) give_back();  // no kernel runs
-  const Port& from = port_of(plan.from);
-  RingPort& in = *from.rings;
-  gpu::Device &device = segment.device(), &own = memory_->beside(device);
-  Way way{&segment, &in, {}, {}};
-  place(from, kReceive, own);
-  bool swaps = true;  // all buffers
-  for (const int node : plan.to) {
-    const Port& to = port_of(node);
-    way.to.push_back(to.rings.get());
-    place(to, kTransmit, own);
-    swaps = swaps && in.buffers != nullptr && in.buffers == to.rings->buffers;
-  }
-  add_soft_nics(way, own, static_cast<uint32_t>(plan.appends));
-  std::vector<RingPort*> all = way.to;
-  all.push_back(&in);
-  for (const RingPort* port : all) {
-    if (!port->is_client()) continue;
-    memory_->share(port->buffers->memory());
-    memory_->share({reinterpret_cast<uint8_t*>(port->rings.base()), port->rings.bytes()});
-  }
-  way.rings = device.add_rings(segment.program(), static_cast<int>(in.queues()),
-                               plan.routed ? gpu::RingKind::routed
-                               : in.nic    ? gpu::RingKind::nic
-                               : swaps     ? gpu::RingKind::memif
-                                           : gpu::RingKind::memif_copied,
-                               workers(plan, from, device.info()), from.config.buffer_bytes, from.config.split);
-  ways_.push_back(std::move(way));
-}
-
-int GpuPorts::workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const {
-  if (from.config.warp_batch > 0) return from.config.warp_batch / gpu::kSlotPackets;
-  if (!plan.spread) return gpu::kMaxRingWorkers;
-  const Spread& spread = spread_.at(plan.processor.number);
-  const bool in_place = !from.rings->nic && !plan.copies.any();
-  return gpu::teams_of_pair(device.multiprocessors, spread.alone, in_place, spread.pairs, from.rings->size());
+  return *std::ranges::find_if(ports_, [&](auto& port) { return port.rings->name == port_name(router_, node); });
 }
 
 void GpuPorts::open() {
@@ -244,6 +222,7 @@ void GpuPorts::take_over() noexcept {
     const std::lock_guard lock(mutex_);
     for (Port& port : ports_) {
       RingPort& rings = *port.rings;
+      rings.users = port.users;
       if (port.is_new(this)) continue;
       rings.user = this;
       rings.elements.swap(port.elements);
@@ -340,11 +319,7 @@ void GpuPorts::look() {
     RingPort& port = *each.rings;
     if (!port.has_peer()) continue;
     port.serve();
-    if (const std::string problem = port.refusal(); !problem.empty() && problem != port.told) {
-      port.told = problem;
-      std::fprintf(stderr, "heddle: GPU port %s: no connection at %s: %s\n", port.name.c_str(), port.socket().c_str(),
-                   port.told.c_str());
-    }
+    tell_problem(port);
     if (!port.is_up() || port.number == port.peer_number()) continue;
     try {
       new_connection(port);
@@ -361,7 +336,9 @@ void GpuPorts::look() {
   for (const Way& way : ways_) {
     const gpu::RingFault fault = way.running ? way.segment->device().ring_fault(way.rings) : gpu::kNoFault;
     if (fault == gpu::kNoFault) continue;
-    RingPort& liar = fault == gpu::kRxIndexLies ? *way.from : *way.to[fault - gpu::kTxIndexLies];
+    RingPort& liar = fault == gpu::kRxIndexLies
+                         ? *way.from
+                         : *std::ranges::find(way.to, size_t{fault - gpu::kTxIndexLies}, &Exit::number)->port;
     std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
     liar.memif->disconnect(gpu::text(fault));
   }
@@ -371,9 +348,15 @@ void GpuPorts::look() {
     if (each.rings->has_peer()) each.rings->tell_elements();
 }
 
-void GpuPorts::begin_those_that_can() {
-  for (Way& way : ways_)
-    if (!way.running && way.is_up()) begin(way);
+void GpuPorts::tell_problem(RingPort& port) {
+  const auto now = std::chrono::steady_clock::now();
+  if (port.unreachable().empty() || port.reached == std::chrono::steady_clock::time_point{}) port.reached = now;
+  std::string problem = port.refusal();
+  if (!problem.empty()) problem = "no connection at " + port.socket() + ": " + problem;
+  if (now - port.reached > kSilentFor) problem = "its peer is not there: " + port.unreachable();
+  if (problem.empty() || problem == port.told) return;
+  port.told = problem;
+  std::fprintf(stderr, "heddle: GPU port %s: %s\n", port.name.c_str(), problem.c_str());
 }
 
 microseconds GpuPorts::wake_peers() {
@@ -391,8 +374,8 @@ bool GpuPorts::has_failed() {
   for (const Way& way : ways_) {
     if (way.segment->device().failure().empty()) continue;
     for (GPUPort* element : way.from->elements) element->failed = true;
-    for (const RingPort* port : way.to)
-      for (GPUPort* element : port->elements) element->failed = true;
+    for (const Exit& exit : way.to)
+      for (GPUPort* element : exit.port->elements) element->failed = true;
     return true;
   }
   return false;
@@ -440,79 +423,6 @@ void GpuPorts::give_back() {
   memory_->take_back([this](const gpu::SharedMemory& memory) {
     return std::ranges::all_of(ways_, [&](const Way& way) { return way.segment->device().unshare(memory); });
   });
-}
-
-void GpuPorts::begin(Way& way) {
-  gpu::Device& device = way.segment->device();
-  std::vector<gpu::RingPair> pairs;
-  std::vector<gpu::RingOutput> outputs;
-  const Segment& plan = way.segment->plan();
-  way.served.clear();
-  for (const RingPort* to : way.to) way.served.push_back(to->is_up());
-  for (uint32_t queue = 0; queue < way.from->queues(); ++queue) {
-    for (size_t i = 0; i < way.to.size(); ++i) outputs.push_back(output(way, i, queue));
-    pairs.push_back({way.from->ring_end(kReceive, queue), outputs[outputs.size() - way.to.size()].end});
-  }
-  if (!plan.routed) outputs.clear();
-  try {
-    device.start_rings(
-        way.rings, {way.segment->newest(), way.segment->exit_counts_id(), static_cast<uint16_t>(plan.exits.size()), 1,
-                    static_cast<uint16_t>(plan.nodes.size() - 1), pairs, outputs});
-  } catch (const Error& error) {
-    return device.fail(error.what());
-  }
-  way.from->directions[kReceive].fresh = false;
-  way.running = true;
-}
-
-gpu::RingOutput GpuPorts::output(const Way& way, size_t number, uint32_t queue) const {
-  const Segment& plan = way.segment->plan();
-  const RingPort &from = *way.from, &to = *way.to[number];
-  gpu::RingOutput output{};
-  if (way.served[number])
-    output.end = to.ring_end(kTransmit, queue);
-  else
-    output.end.capacity = UINT32_MAX;
-  // Where the buffers could change places, packets might get as long as these are.
-  if (way.served[number] && from.is_client() && to.is_client()) output.end.capacity = to.buffers->room();
-  output.swaps = !way.served[number] ? false
-                 : from.nic          ? to.nic && from.nic->pool(kReceive) == to.nic->pool(kTransmit)
-                                     : from.buffers != nullptr && from.buffers == to.buffers;
-  const auto node = static_cast<size_t>(std::ranges::find(plan.nodes, plan.to[number]) - plan.nodes.begin());
-  output.node = static_cast<uint16_t>(node);
-  output.first_drop = static_cast<uint16_t>(plan.targets[node].drops.front() - gpu::kExit);
-  return output;
-}
-
-void GpuPorts::end(Way& way) {
-  if (!way.running) return;
-  way.running = false;
-  std::vector<gpu::RingStop> stops;
-  try {
-    stops = way.segment->device().stop_rings(way.rings);
-  } catch (const Error& error) {
-    way.segment->device().fail(error.what());
-  }
-  for (size_t queue = 0; queue < stops.size(); ++queue) {
-    way.from->directions[kReceive].positions[queue].rx_position = stops[queue].rx_position;
-    for (size_t i = 0; i < way.to.size(); ++i)
-      if (way.served[i])
-        way.to[i]->directions[kTransmit].positions[queue].tx_position =
-            way.segment->plan().routed ? stops[queue].outputs[i] : stops[queue].tx_position;
-  }
-}
-
-void GpuPorts::begin_anew() {
-  std::vector<Way*> ended;
-  for (Way& way : ways_)
-    if (way.running) end(way), ended.push_back(&way);
-  give_back();
-  for (Way* way : ended) begin(*way);
-}
-
-void GpuPorts::renew() {
-  const std::lock_guard lock(mutex_);
-  begin_anew();
 }
 
 }  // namespace heddle

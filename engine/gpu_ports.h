@@ -16,16 +16,21 @@
 
 namespace heddle {
 
+/** Of the port that a node, a From- or ToGPUPort, is of. */
+const std::string& port_name(const Router& router, int node);
 /** The ports of a chain by name, with the arguments that one of their elements has. */
 std::map<std::string, GPUPort::Config> gpu_ports(const Router& router);
-/** The arguments of the port that a segment's packets come from; nothing if they are missing. */
-std::optional<GPUPort::Config> receiving_port(const Router& router, const Segment& segment);
+/** The same, once all have them and the plan knows the ways between them: a port transmits by a ring for each ring pair
+ *  whose packets may leave by it. */
+std::map<std::string, GPUPort::Config> gpu_ports(const Router& router, const Plan& plan);
+/** The arguments of the ports that a segment's packets come from, without those of which they are missing. */
+std::vector<GPUPort::Config> receiving_ports(const Router& router, const Segment& segment);
 /** Whether what a port receives may be gathered: it lies in buffers of its own in host memory, those of a memif's
  *  client, and, by WARP_BATCH and NDESC, several multiprocessors serve a ring pair. */
 bool may_gather(const GPUPort::Config& config);
 
 /** The ports of a configuration whose rings GPUs drive, and the kernels that take packets from one port's rings through
- *  a segment to another's. A kernel runs while both ports have a peer, of several to send by at least one. A thread of
+ *  a segment to others'. A kernel runs while both ports have a peer, of several to send by at least one. A thread of
  *  its own waits for peers, and wakes those that wait for interrupts; it has nothing else to do with packets.
  *
  *  Ports outlive configurations (RingPort). The next one is made while this one runs, has its new ports opened, and,
@@ -64,8 +69,9 @@ class GpuPorts {
     std::shared_ptr<RingPort> rings;
     GPUPort::Config config;
     std::vector<GPUPort*> elements;
-    const Node* node;      ///< that has the arguments
-    bool is_open = false;  ///< of a new one
+    const Node* node;                     ///< that has the arguments
+    bool is_open = false;                 ///< of a new one
+    std::vector<std::string> users = {};  ///< as RingPort has them, from now on
     /** It has not been another's, or it is not any more. */
     bool is_new(const GpuPorts* mine) const { return rings->user == mine; }
   };
@@ -74,30 +80,42 @@ class GpuPorts {
     int pairs = 0;      ///< of rings
     bool alone = true;  ///< no other segment runs there, and none with a WARP_BATCH
   };
-  /** A segment between ports. */
+  /** A port that packets of a way leave by. */
+  struct Exit {
+    RingPort* port;
+    size_t number;                ///< of the segment's exits
+    std::vector<uint32_t> rings;  ///< of the port's transmitting rings, the way's, by ring pair
+    bool served = false;          ///< while the way runs: it had a peer when the kernel began
+  };
+  /** From one port through a segment to others. */
   struct Way {
     GpuSegment* segment;
+    size_t entrance;  ///< number among the segment's
     RingPort* from;
-    std::vector<RingPort*> to;
-    bool has(const RingPort& port) const { return from == &port || std::ranges::find(to, &port) != to.end(); }
+    std::vector<Exit> to = {};
+    gpu::RingsId rings{};
+    bool running = false;
+
+    bool has(const RingPort& port) const {
+      return from == &port || std::ranges::any_of(to, [&](const Exit& exit) { return exit.port == &port; });
+    }
     /** Whether packets can come, and go by one port at least. */
     bool is_up() const {
-      return from->is_up() && std::ranges::any_of(to, [](const RingPort* port) { return port->is_up(); });
+      return from->is_up() && std::ranges::any_of(to, [](const Exit& exit) { return exit.port->is_up(); });
     }
-    gpu::RingsId rings;
-    bool running = false;
-    std::vector<bool> served = {};  ///< by number in `to`, while it runs: it had a peer when the kernel began
     /** Whether a peer has come that the kernel does not know. */
     bool lacks_peer() const {
-      for (size_t i = 0; running && i < to.size(); ++i)
-        if (!served[i] && to[i]->is_up()) return true;
-      return false;
+      return running && std::ranges::any_of(to, [](const Exit& exit) { return !exit.served && exit.port->is_up(); });
     }
   };
   static uint32_t whole_lines(uint32_t bytes);  ///< of a buffer: rounded up to lines of 128 bytes
   /** Offsets of buffers have 32 bits, as memif's descriptors have it. Throws Error: so many bytes are too many. */
   static void check_offsets(uint64_t bytes);
   const Port& port_of(int node) const;
+  /** Finds out by which transmitting rings of each port the packets of each ring pair leave: those that have had one
+   *  keep it, for what lies there must not be overtaken. */
+  void share_out_rings(const Segment& plan);
+  void add_way(const Segment& plan, GpuSegment& segment, size_t entrance);
   /** The running port that `port` is, or null. Throws Error if that cannot be. */
   std::shared_ptr<RingPort> running_port(const Port& port, const std::string& name, const GpuPorts* former) const;
   /** Throws Error: `port`, which goes on, cannot do so in this configuration. */
@@ -107,15 +125,18 @@ class GpuPorts {
   void check_room(const Port& from, const Segment& segment) const;
   void make_memory(const Plan& plan);
   void place(const Port& port, Direction direction, gpu::Device& own) const;
-  /** Those between which packets go have one pool, and one that gets packets of a memif has its own. */
-  void add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends);
-  /** What a packet's way on a queue is to the GPU, of several rings or those of both kinds. */
-  gpu::RingOutput output(const Way& way, size_t number, uint32_t queue) const;
+  /** Those between which packets go have one pool, and one that gets packets of memifs alone has its own. */
+  void add_soft_nics(const Segment& plan, gpu::Device& device);
+  /** What a way is to a ring pair of its port, by exit of its segment. */
+  std::vector<gpu::RingOutput> outputs(const Way& way, uint32_t queue) const;
   /** Warps for a ring pair of `from`. */
   int workers(const Segment& plan, const Port& from, const gpu::DeviceInfo& device) const;
   void wake();
   void serve();
   void look();
+  /** Says on standard error why there is no connection, once for each reason: a peer has refused it, or cannot be
+   *  reached for two seconds. */
+  static void tell_problem(RingPort& port);
   /** Interrupts those that wait for packets; returns when to look again, at the latest. */
   std::chrono::microseconds wake_peers();
   void begin_those_that_can();

@@ -18,7 +18,7 @@ namespace {
 struct Peer {
   Peer(const std::string& socket, int queues) {
     config.socket = socket;
-    config.interface.queues = queues, config.interface.log2_size = 6;
+    config.interface.receiving = config.interface.transmitting = queues, config.interface.log2_size = 6;
     rings = memif::Region(memif::ClientSession::rings_bytes(config.interface));
     port.emplace(config, &rings, &buffers);
     port->open();

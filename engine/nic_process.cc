@@ -24,7 +24,7 @@ size_t pages_of(size_t bytes) { return (bytes + 4095) / 4096 * 4096; }
 /** One program that has called. */
 class NicProcess::Session {
  public:
-  Session(NicProcess& nic, memif::File caller) : nic_(nic), link_(std::move(caller)) {
+  Session(NicProcess& nic, memif::File caller) : nic_(nic), link_(std::move(caller)), sending_(nic.config_.queues) {
     Message hello{.type = Message::Type::hello};
     hello.queues = nic.config_.queues, hello.buffer_bytes = nic.config_.buffer_bytes;
     hello.gpu.set(gpu::place_of(nic.device_->info()));
@@ -122,7 +122,7 @@ class NicProcess::Session {
                                                                nic_.config_.buffer_bytes, nic_.counts_));
     else
       transmitters_.push_back(std::make_unique<softnic::Transmitter>(ring, *nic_.port_, static_cast<uint16_t>(queue),
-                                                                     *nic_.packets_, nic_.counts_));
+                                                                     sending_[queue], *nic_.packets_, nic_.counts_));
   }
 
   /** Nobody drives the rings any more. */
@@ -146,6 +146,7 @@ class NicProcess::Session {
   memif::Region registers_;
   Memory memory_[softnic::kDirections];
   std::vector<std::unique_ptr<softnic::Receiver>> receivers_;
+  std::vector<std::mutex> sending_;  ///< by queue
   std::vector<std::unique_ptr<softnic::Transmitter>> transmitters_;
 };
 
@@ -156,7 +157,8 @@ NicProcess::NicProcess(const Config& config) : config_(config), port_(dpdk::requ
     throw Error("--device cpu: kernels play the DMA engine; give the GPU that the port is on, or simt if it is there");
   gpu::find_device(config.device, "give --device simt, if the port is there");
   port_->receives = port_->transmits = true;
-  softnic::request_queues(*port_, static_cast<int>(config.queues), config.buffer_bytes);
+  const int queues = static_cast<int>(config.queues);
+  softnic::request_queues(*port_, queues, queues, config.buffer_bytes);
   dpdk::start_eal(config.dpdk_args, 1);
   device_ = gpu::open_device(config.device);
   const size_t rings = softnic::kDirections * config.queues, host_bytes = rings * sizeof(softnic::Host);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -66,7 +67,8 @@ struct NodePlan : Placement {
 /** A maximal run of functions on one processor between hand-overs. What follows the first two lines is a GPU
  *  segment's. */
 struct Segment : Placement {
-  std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only
+  std::vector<int> nodes;  ///< topological order; a GPU segment is entered at nodes[0] only, or, if GPUs drive its
+                           ///< rings, at the GPU ports that are its first nodes
 
   AtomSet in = 0, out = 0;  ///< fields that move to the GPU and back, for each packet
   /** Ways out, and where each node's packets go by output port and by drop reason: to a node, as an index into `nodes`,
@@ -93,10 +95,15 @@ struct Segment : Placement {
   LaunchMode launch = LaunchMode::persistent;
   LaunchLimits limits;
   uint64_t latency_us = 0;  ///< budget of packets from here until they are back; 0: none, and none waits for others
-  int from = -1;            ///< the GPU port that is its first node, if the GPU drives its rings
-  std::vector<int> to;      ///< those that packets leave by; exit i is to[i]
-  /** These are several, or one of another kind than `from`: packets may be copied from ring to ring, and one block
-   *  serves a pair. */
+  /** A GPU port whose packets enter, if the GPU drives its rings, and by which of `to` they may leave. */
+  struct Entrance {
+    int port;
+    std::vector<bool> leaves_by = {};
+  };
+  std::vector<Entrance> from;  ///< by index into `nodes`
+  std::vector<int> to;         ///< the GPU ports that packets leave by; exit i is to[i]
+  /** These are several, or one of another kind than one of `from`: packets may be copied from ring to ring, and one
+   *  block serves a pair. */
   bool routed = false;
 
   /** Functions go over whole packets of the rings: several multiprocessors serve a pair, unless WARP_BATCH is given. */
@@ -106,7 +113,9 @@ struct Segment : Placement {
   /** Some element prefers packets in order: tiles of the rings that are not full wait for those before them. */
   bool in_order = false;
 
-  bool has_rings() const { return from >= 0; }
+  bool has_rings() const { return !from.empty(); }
+  /** Nodes at which packets enter, the first ones. */
+  size_t entrances() const { return std::max(from.size(), size_t{1}); }
   /** Streams of a thread's launches; none: its slots are resident. */
   int streams() const { return launch == LaunchMode::persistent ? 0 : limits.lists > 0 ? limits.lists : gpu::kStreams; }
 };
@@ -156,8 +165,8 @@ void count_bytes(const Router& router, Plan& plan);
 void find_prefetches(const Router& router, Plan& plan);
 /** 7. Groups nodes into segments; with `isolate` a GPU segment has one function. */
 void cut(const Router& router, Plan& plan);
-/** 8. Finds the segments whose packets GPU ports receive and send; reports GPU ports between which something else lies
- *  (engine/ring_segments.cc). */
+/** 8. Finds the segments whose packets GPU ports receive and send, and makes one of those whose ways meet; reports GPU
+ *  ports between which something else lies (engine/ring_segments.cc). */
 void find_rings(const Router& router, Plan& plan, click::Diagnostics& diagnostics);
 /** 9. Finds how much packets grow, and where room for that must be there. */
 void find_room(const Router& router, Plan& plan);

@@ -3,7 +3,7 @@
 
 #include "core/chooses.h"
 #include "core/error.h"
-#include "elements/endpoints/gpu_port.h"
+#include "engine/gpu_ports.h"
 #include "engine/plan.h"
 
 namespace heddle {
@@ -22,14 +22,17 @@ std::string names(ColumnSet set) {
   return text;
 }
 
-std::string port_name(const Router& router, int node) {
-  return dynamic_cast<const GPUPort&>(*router.nodes[static_cast<size_t>(node)].element).port();
-}
-
+// "a, b"
 std::string port_names(const Router& router, const std::vector<int>& nodes) {
   std::string text;
   for (const int node : nodes) text += (text.empty() ? "" : ", ") + port_name(router, node);
   return text;
+}
+
+std::string entrance_names(const Router& router, const Segment& segment) {
+  std::vector<int> ports;
+  for (const Segment::Entrance& from : segment.from) ports.push_back(from.port);
+  return port_names(router, ports);
 }
 
 std::string choice_of(const Element& element) {
@@ -79,7 +82,7 @@ std::string Plan::text(const Router& router) const {
                    : segment.cpu_after_failure ? ", on cpu after a failure"
                                                : "");
     if (segment.has_rings())
-      text += format(" (rings of %s and %s, driven by the GPU)", port_name(router, segment.from).c_str(),
+      text += format(" (rings of %s and %s, driven by the GPU)", entrance_names(router, segment).c_str(),
                      port_names(router, segment.to).c_str());
     else if (segment.processor.is_gpu())
       text += format(" (transport %s, launch %s, %d warp%s a tile)", heddle::name(segment.transport),

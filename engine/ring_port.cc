@@ -62,7 +62,10 @@ std::string RingPort::difference(const GPUPort::Config& next) const {
   if (mine.role != its.role) return std::string("its ROLE is ") + (is_client() ? "client" : "server");
   if (mine.interface.id != its.interface.id) return is("ID", mine.interface.id);
   if (mine.interface.secret != its.interface.secret) return "its SECRET is another one";
-  if (queues() != static_cast<uint32_t>(its.interface.queues)) return is("QUEUES", queues());
+  if (mine.interface.receiving != its.interface.receiving) return is("QUEUES", mine.interface.receiving);
+  if (mine.interface.transmitting != its.interface.transmitting)
+    return format("packets come to it from %d ring pairs, not from %d", mine.interface.transmitting,
+                  its.interface.transmitting);
   if (mine.interface.log2_size != its.interface.log2_size) return is("NDESC", size());
   if (config.buffer_bytes != next.buffer_bytes) return is("BUFFER", config.buffer_bytes);
   return "";
@@ -79,16 +82,16 @@ void RingPort::place(Direction direction, gpu::Device& memory) {
   Rings& its = directions[direction];
   its.memory = &memory;
   if (!is_client() || its.table != gpu::TableId::none) return;
-  const uint32_t count = queues() * size(), first = first_buffer + (direction == kReceive ? 0 : count);
-  std::vector<uint32_t> offsets(count);
-  for (uint32_t i = 0; i < count; ++i) offsets[i] = (first + i) * buffers->stride;
+  const uint32_t first = first_buffer + (direction == kReceive ? 0 : queues(kReceive) * size());
+  std::vector<uint32_t> offsets(queues(direction) * size());
+  for (uint32_t i = 0; i < offsets.size(); ++i) offsets[i] = (first + i) * buffers->stride;
   its.table = memory.add_table(std::as_bytes(std::span(offsets)));
 }
 
 void RingPort::begin_rings() {
-  for (Rings& its : directions) {
-    its.positions.assign(queues(), {0, 0});
-    its.fresh = true;
+  for (const Direction direction : {kReceive, kTransmit}) {
+    directions[direction].positions.assign(queues(direction), {0, 0});
+    directions[direction].fresh = true;
   }
   ++connections;
   const memif::ServerSession* const session = nic ? nullptr : memif->server_session();
@@ -122,7 +125,7 @@ gpu::RingEnd RingPort::ring_end(Direction direction, uint32_t queue) const {
     end.memory[0] = buffers->memory();
     return end;
   }
-  end.capacity = peer_capacity;
+  end.capacity = direction == kReceive ? UINT16_MAX : peer_capacity;
   end.region_count = static_cast<uint16_t>(peer_memory.size());
   std::copy(peer_memory.begin(), peer_memory.end(), end.memory);
   return end;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,11 +70,16 @@ struct RingPort {
   int descriptor() const;  ///< what to wait for; -1: nothing
   void disconnect(const std::string& reason);
   std::string refusal() const;  ///< why the last connection has ended before it was up; "": it has not
+  /** Why its peer, which it is to call, has not been reached the last time; "": it has, or the peer calls. */
+  const std::string& unreachable() const { return remote() ? remote()->unreachable() : memif->unreachable(); }
   const std::string& socket() const { return remote() ? config.nic_socket : config.memif.socket; }
 
   bool is_client() const { return nic == nullptr && config.memif.role == memif::Role::client; }
   uint32_t size() const { return 1u << config.memif.interface.log2_size; }
-  uint32_t queues() const { return static_cast<uint32_t>(config.memif.interface.queues); }
+  uint32_t queues(Direction direction) const {
+    const memif::Interface& interface = config.memif.interface;
+    return static_cast<uint32_t>(direction == kReceive ? interface.receiving : interface.transmitting);
+  }
 
   const std::string name;
   const GPUPort::Config config;  ///< of when it was opened, without the DPDK port
@@ -83,11 +89,14 @@ struct RingPort {
   uint32_t first_buffer = 0;               ///< of these
   memif::Region rings;                     ///< a client's
   std::unique_ptr<memif::Port> memif;
-  std::string told;                         ///< why memif's peers have not been connected to, as last printed
-  std::unique_ptr<SoftNicPort> nic;         ///< in memif's place
-  std::shared_ptr<softnic::Counts> losses;  ///< its
-  memif::Interrupts interrupts;             ///< to its peer, of the connection that directions are about
+  std::string told;                                 ///< why its peers have not been connected to, as last printed
+  std::chrono::steady_clock::time_point reached{};  ///< when its peer was, the last time, or when it was opened
+  std::unique_ptr<SoftNicPort> nic;                 ///< in memif's place
+  std::shared_ptr<softnic::Counts> losses;          ///< its
+  memif::Interrupts interrupts;                     ///< to its peer, of the connection that directions are about
   Rings directions[2];
+  std::vector<std::string> users;        ///< by transmitting ring: whose packets it has, "lan 0": ring pair 0 of port
+                                         ///< lan
   uint64_t number = 0, connections = 0;  ///< of the connection that directions are about; how many there have been
   std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
   uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold

@@ -28,7 +28,7 @@ std::string remedy(const Node& node, const NodePlan& plan) {
     return "give " + node.element->name + " DEVICE gpu" +
            (node.element->follows_device() ? ", or run with --device gpu" : "");
   if (gpu::function_id(node.element->class_name) >= 0 || node.element->neutral().has_value())
-    return "place all functions between the two ports on one GPU, with one FromGPUPort before them";
+    return "place all functions between the ports on one GPU, with nothing but FromGPUPorts before them";
   return "take it out, or use FromDPDKDevice and ToDPDKDevice, whose packets the CPU sees";
 }
 
@@ -43,14 +43,47 @@ void refuse_isolated(const Router& router, click::Diagnostics& diagnostics) {
                             "--isolate out, or use FromDPDKDevice and ToDPDKDevice");
 }
 
+/** Makes one segment of those that FromGPUPorts begin where their ways meet, with these ports as its first nodes. */
+void join_ways(const Router& router, Plan& plan) {
+  const auto segment_of = [&](int node) -> int& { return plan.nodes[static_cast<size_t>(node)].segment; };
+  const auto begins_at_port = [&](int segment) {
+    return is<FromGPUPort>(router.nodes[static_cast<size_t>(plan.segments[static_cast<size_t>(segment)].nodes[0])]);
+  };
+  for (size_t i = 0; i < router.nodes.size(); ++i) {
+    const Placement& here = plan.nodes[i];
+    const std::vector<int>& back = router.nodes[i].predecessors;
+    if (back.size() < 2 || !here.processor.is_gpu() || !std::ranges::all_of(back, [&](int before) {
+          return begins_at_port(segment_of(before)) &&
+                 static_cast<const Placement&>(plan.nodes[static_cast<size_t>(before)]) == here;
+        }))
+      continue;
+    const int joined = segment_of(back[0]);
+    std::vector<int>& nodes = plan.segments[static_cast<size_t>(joined)].nodes;
+    const auto take = [&](int segment) {
+      if (segment == joined) return;
+      std::vector<int>& others = plan.segments[static_cast<size_t>(segment)].nodes;
+      for (const int node : others) segment_of(node) = joined;
+      nodes.insert(nodes.end(), others.begin(), others.end());
+      others.clear();
+    };
+    for (const int before : back) take(segment_of(before));
+    take(plan.nodes[i].segment);
+    std::ranges::sort(nodes);
+    std::ranges::stable_partition(nodes, [&](int n) { return is<FromGPUPort>(router.nodes[static_cast<size_t>(n)]); });
+  }
+  std::erase_if(plan.segments, [](const Segment& segment) { return segment.nodes.empty(); });
+  for (size_t s = 0; s < plan.segments.size(); ++s)
+    for (const int node : plan.segments[s].nodes) segment_of(node) = static_cast<int>(s);
+}
+
 class Finder {
  public:
   Finder(const Router& router, Plan& plan, click::Diagnostics& diagnostics)
       : router_(router), plan_(plan), diagnostics_(diagnostics) {}
 
   void find() {
-    for (size_t i = 0; i < router_.nodes.size(); ++i)
-      if (is<FromGPUPort>(router_.nodes[i])) follow(static_cast<int>(i));
+    for (Segment& segment : plan_.segments)
+      if (is<FromGPUPort>(router_.nodes[static_cast<size_t>(segment.nodes[0])])) follow(segment);
     for (size_t i = 0; i < router_.nodes.size(); ++i) {
       const Node& node = router_.nodes[i];
       if (!is<ToGPUPort>(node) || leaves_by(static_cast<int>(i)) || !diagnostics_.ok()) continue;
@@ -72,9 +105,8 @@ class Finder {
     diagnostics_.error(node.where, called(node) + ": " + message);
   }
 
-  void follow(int from) {
-    const Node& port = router_.nodes[static_cast<size_t>(from)];
-    Segment& segment = segment_of(from);
+  void follow(Segment& segment) {
+    const Node& port = router_.nodes[static_cast<size_t>(segment.nodes[0])];
     std::vector<int> to;
     if (segment.has_both())
       return error(port, format("what it receives stays on its GPU, and the functions behind it may be on the CPU as "
@@ -102,7 +134,21 @@ class Finder {
     if (to.size() > gpu::kMaxOutputs)
       return error(port, format("its packets leave by %zu ToGPUPorts, and %d can be; take some out", to.size(),
                                 gpu::kMaxOutputs));
-    segment.from = from, segment.to = std::move(to);
+    segment.to = std::move(to);
+    for (const int n : segment.nodes)
+      if (is<FromGPUPort>(router_.nodes[static_cast<size_t>(n)])) segment.from.push_back({n, leaves_by(n, segment)});
+  }
+
+  /** By which ports of a segment packets that are received by `port` may leave. */
+  std::vector<bool> leaves_by(int port, const Segment& segment) const {
+    std::vector<bool> is_behind(router_.nodes.size(), false);
+    is_behind[static_cast<size_t>(port)] = true;
+    for (const int n : segment.nodes)
+      for (const int target : router_.nodes[static_cast<size_t>(n)].targets)
+        if (is_behind[static_cast<size_t>(n)]) is_behind[static_cast<size_t>(target)] = true;
+    std::vector<bool> leaves;
+    for (const int to : segment.to) leaves.push_back(is_behind[static_cast<size_t>(to)]);
+    return leaves;
   }
 
   /** Only rings give functions packets in the order of arrival, and to a few of them. */
@@ -154,47 +200,69 @@ class Finder {
                               "/run/%s.sock); or SOFTNIC and a DPDK device",
                               name.c_str(), node->element->class_name.c_str(), name.c_str(), name.c_str()));
     if (!diagnostics_.ok()) return;
-    const auto configs = gpu_ports(router_);
+    const auto configs = gpu_ports(router_, plan_);
     check_devices(configs);
     check_sockets();
     check_processes();
+    check_rings(configs, from);
     for (Segment& segment : plan_.segments) {
-      if (!segment.has_rings()) continue;
-      const Node& in = router_.nodes[static_cast<size_t>(segment.from)];
-      const GPUPort::Config& from = configs.at(port_of(in));
+      const auto node_of = [&](int port) -> const Node& { return router_.nodes[static_cast<size_t>(port)]; };
+      const auto config_of = [&](int port) -> const GPUPort::Config& { return configs.at(port_of(node_of(port))); };
       segment.routed = segment.to.size() > 1;
-      for (const int port : segment.to) {
-        const Node& out = router_.nodes[static_cast<size_t>(port)];
-        const GPUPort::Config& to = configs.at(port_of(out));
-        segment.routed = segment.routed || from.is_nic() != to.is_nic();
-        const int received = from.memif.interface.queues, sent = to.memif.interface.queues;
-        if (received != sent)
-          error(out, format("QUEUES: it has %d ring pairs, and %s, whose packets it sends, has %d; give both the same",
-                            sent, called(in).c_str(), received));
+      for (const Segment::Entrance& from : segment.from)
+        for (const int to : segment.to)
+          segment.routed = segment.routed || config_of(from.port).is_nic() != config_of(to).is_nic();
+      for (const auto& [port, leaves_by] : segment.from) {
+        const Node &in = node_of(port), &first = node_of(segment.from[0].port);
+        if (config_of(port).split != config_of(segment.from[0].port).split)
+          error(in, format("KERNELS: its packets meet those of %s, which has another; give both the same",
+                           called(first).c_str()));
+        if (segment.routed) check_one_block(in, segment, config_of(port));
+        check_room(segment, in, config_of(port));
       }
-      if (segment.routed) check_one_block(in, segment, from);
-      check_room(segment, from);
     }
   }
   void check_one_block(const Node& in, const Segment& segment, const GPUPort::Config& from) {
     const std::string why = segment.to.size() > 1
                                 ? format("its packets leave by %zu ToGPUPorts", segment.to.size())
-                                : std::string("its packets go from a memif to a soft NIC, or the other way");
+                                : std::string("packets go from a memif to a soft NIC, or the other way");
     if (from.split) error(in, "KERNELS: " + why + ", which one kernel takes them to; leave split out");
     if (from.warp_batch > gpu::kMaxRingWorkers * gpu::kSlotPackets)
       error(in, format("WARP_BATCH: %s, which one multiprocessor takes them to; give it %d at most", why.c_str(),
                        gpu::kMaxRingWorkers * gpu::kSlotPackets));
   }
   /** Functions work on packets where they lie, and in a peer's buffers nothing is kept free around them. */
-  void check_room(const Segment& segment, const GPUPort::Config& from) {
+  void check_room(const Segment& segment, const Node& in, const GPUPort::Config& from) {
     if (from.is_nic() || from.memif.role != memif::Role::server) return;
     for (const int n : segment.nodes) {
       const Node& node = router_.nodes[static_cast<size_t>(n)];
       if (node.element->prepends() + node.element->appends() > 0)
-        error(router_.nodes[static_cast<size_t>(segment.from)],
+        error(in,
               format("ROLE: packets of a client lie in its buffers, which have no room for what %s, on their way, puts "
                      "around them; let it be a client itself (ROLE client), or take a soft NIC",
                      called(node).c_str()));
+    }
+  }
+  /** QUEUES says how many rings a port receives from, and the way how many it transmits by. A soft NIC has a thread for
+   *  each, and one that a process plays has as many each way. `from`: the ports that are received from. */
+  void check_rings(const std::map<std::string, GPUPort::Config>& configs,
+                   const std::map<std::string, const Node*>& from) {
+    for (const Node& node : router_.nodes) {
+      if (!is<ToGPUPort>(node)) continue;
+      const GPUPort::Config& config = configs.at(port_of(node));
+      const int receiving = config.memif.interface.receiving, transmitting = config.memif.interface.transmitting;
+      if (!from.contains(port_of(node)) && receiving != 1 && receiving != transmitting)
+        error(node, format("QUEUES: it has %d ring pairs, and packets of %d leave by it; leave QUEUES out", receiving,
+                           transmitting));
+      else if (!config.nic_socket.empty() && transmitting != receiving)
+        error(node,
+              format("NIC_SOCKET: packets of %d ring pairs leave by it, and a NIC that a process plays has as many "
+                     "rings each way, QUEUES %d; let as many ring pairs send to it, or take SOFTNIC",
+                     transmitting, receiving));
+      else if (config.is_nic() && transmitting > static_cast<int>(softnic::kMaxQueues))
+        error(node, format("packets of %d ring pairs leave by it, and a soft NIC has at most %u rings each way; give "
+                           "the ports before it fewer QUEUES",
+                           transmitting, softnic::kMaxQueues));
     }
   }
   /** A process plays the NIC of one port. */
@@ -276,7 +344,9 @@ void place_ports(const Router& router, Plan& plan) {
 
 void find_rings(const Router& router, Plan& plan, click::Diagnostics& diagnostics) {
   if (plan.options.isolate) refuse_isolated(router, diagnostics);
-  if (diagnostics.ok()) Finder(router, plan, diagnostics).find();
+  if (!diagnostics.ok()) return;
+  join_ways(router, plan);
+  Finder(router, plan, diagnostics).find();
 }
 
 }  // namespace heddle::passes

@@ -143,7 +143,7 @@ void find_exits(const Router& router, Plan& plan) {
       segment.exits.push_back({node, target, reason, head});
       return static_cast<uint16_t>(gpu::kExit + segment.exits.size() - 1);
     };
-    for (const int port : segment.to) segment.exits.push_back({segment.from, port, 0, 0});
+    for (const int port : segment.to) segment.exits.push_back({segment.nodes[0], port, 0, 0});
     for (size_t k = 0; k < segment.nodes.size(); ++k) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Element& element = *node.element;
@@ -190,9 +190,11 @@ void find_slot_columns(const Router& router, Plan& plan) {
       const Node& node = router.nodes[static_cast<size_t>(segment.nodes[k])];
       const Access access = node.element->access(segment.processor);
       // A column that the segment has not set on every way here must come from the host.
-      ColumnSet set_before = k == 0 ? 0 : kAllColumns, maybe_set = access.column_writes;
+      const bool is_entrance = k < segment.entrances();
+      ColumnSet set_before = is_entrance ? 0 : kAllColumns, maybe_set = access.column_writes;
       for (int p : node.predecessors)
-        if (k > 0) set_before &= set_behind[position(segment, p)], maybe_set |= maybe_set_behind[position(segment, p)];
+        if (!is_entrance)
+          set_before &= set_behind[position(segment, p)], maybe_set |= maybe_set_behind[position(segment, p)];
       segment.columns_in |= access.column_reads & ~set_before;
       set_behind[k] = set_before | access.column_writes, maybe_set_behind[k] = maybe_set;
       for (int target : node.targets) {
@@ -251,13 +253,14 @@ void choose_transports(const Router& router, Plan& plan, click::Diagnostics& dia
     if (const char* why = why_nothing_lands(plan, segment); segment.transport == Transport::landing && why != nullptr)
       segment.transport = Transport::gather, segment.why_transport += format(", but %s", why);
     if (segment.has_rings()) {
-      const auto port = receiving_port(router, segment);
-      segment.split = port && port->split;
+      const auto ports = receiving_ports(router, segment);
+      segment.split = !ports.empty() && ports[0].split;
       segment.spread = passes > 0 && !segment.split && !segment.routed;
       segment.in_order = !segment.split && std::ranges::any_of(segment.nodes, [&](int node) {
         return router.nodes[static_cast<size_t>(node)].element->prefers_order();
       });
-      if (segment.transport != Transport::gather || segment.routed || !port || !may_gather(*port)) {
+      if (segment.transport != Transport::gather || segment.routed || ports.empty() ||
+          !std::ranges::all_of(ports, may_gather)) {
         segment.transport = Transport::direct;
         segment.why_transport = "packets lie in the ports' memory";
       }

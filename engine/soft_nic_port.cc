@@ -31,9 +31,11 @@ SoftNicPort::Pool::~Pool() { remove(device_, id_); }
 
 SoftNicPort::SoftNicPort(const GPUPort::Config& config)
     : port_(config.soft_nic),
-      queues_(static_cast<uint32_t>(config.memif.interface.queues)),
+      queues_{static_cast<uint32_t>(config.memif.interface.receiving),
+              static_cast<uint32_t>(config.memif.interface.transmitting)},
       size_(1u << config.memif.interface.log2_size),
-      buffer_bytes_(config.buffer_bytes) {
+      buffer_bytes_(config.buffer_bytes),
+      sending_(queues_[kReceive]) {
   if (port_ == nullptr) remote_ = std::make_unique<softnic::Remote>(config.nic_socket);
 }
 
@@ -47,21 +49,22 @@ void SoftNicPort::add(gpu::Device& own, PortMemory& memory, Direction direction,
     of.tables.push_back(own.add_table(std::as_bytes(std::span(list))));
     return own.address(of.tables.back());
   };
-  for (uint32_t queue = 0; queue < queues_; ++queue) {
+  for (uint32_t queue = 0; queue < queues_[direction]; ++queue) {
     std::vector<uint32_t> offsets(size_);
     for (uint32_t i = 0; i < size_; ++i) offsets[i] = (first + queue * size_ + i) * pool->stride;
     of.buffers.push_back(static_cast<uint32_t*>(table(offsets)));
   }
   of.pool = std::move(pool);
-  of.descriptors = remote_ ? own.add_shared_state(rings_bytes()) : own.add_state(rings_bytes());
+  of.descriptors = remote_ ? own.add_shared_state(rings_bytes(direction)) : own.add_state(rings_bytes(direction));
   clear_rings(direction);
   if (remote_) return;
-  const size_t host_bytes = queues_ * sizeof(softnic::Host), bytes = host_bytes + queues_ * sizeof(softnic::Register);
+  const size_t host_bytes = queues_[direction] * sizeof(softnic::Host),
+               bytes = host_bytes + queues_[direction] * sizeof(softnic::Register);
   of.host = map_huge_pages(bytes);
   memory.share({reinterpret_cast<uint8_t*>(of.host.get()), bytes});
   of.registers = reinterpret_cast<softnic::Register*>(of.host.get() + host_bytes);
   const gpu::SharedMemory& buffers = of.pool->memory();
-  for (uint32_t queue = 0; queue < queues_; ++queue) {
+  for (uint32_t queue = 0; queue < queues_[direction]; ++queue) {
     of.engines.push_back(std::make_unique<DmaEngine>());
     of.rings.push_back({descriptors(direction, queue),
                         size_,
@@ -75,7 +78,7 @@ void SoftNicPort::add(gpu::Device& own, PortMemory& memory, Direction direction,
 /** A transmitting ring begins as if the NIC had fetched all of its frames. */
 void SoftNicPort::clear_rings(Direction direction) {
   const Rings& of = directions_[direction];
-  const std::vector<ixgbe::Descriptor> begin(size_t{queues_} * size_,
+  const std::vector<ixgbe::Descriptor> begin(buffers(direction),
                                              direction == kTransmit ? ixgbe::fetched() : ixgbe::empty(0));
   of.own->write_state(of.descriptors, 0, std::as_bytes(std::span(begin)));
 }
@@ -118,17 +121,19 @@ void SoftNicPort::start(softnic::Counts& counts) {
   for (const Rings* of : {&in, &out})
     for (auto& engine : of->engines) engine->move();
   for (uint16_t queue = 0; queue < in.rings.size(); ++queue)
-    receivers_.push_back(std::make_unique<softnic::Receiver>(in.rings[queue], *port_, queue,
-                                                             static_cast<uint16_t>(queues_), buffer_bytes_, counts));
-  for (uint16_t queue = 0; queue < out.rings.size(); ++queue)
-    transmitters_.push_back(
-        std::make_unique<softnic::Transmitter>(out.rings[queue], *port_, queue, *dpdk::packet_pool(), counts));
+    receivers_.push_back(std::make_unique<softnic::Receiver>(
+        in.rings[queue], *port_, queue, static_cast<uint16_t>(queues_[kReceive]), buffer_bytes_, counts));
+  for (size_t ring = 0; ring < out.rings.size(); ++ring) {
+    const size_t queue = ring % sending_.size();
+    transmitters_.push_back(std::make_unique<softnic::Transmitter>(
+        out.rings[ring], *port_, static_cast<uint16_t>(queue), sending_[queue], *dpdk::packet_pool(), counts));
+  }
   for_all_movers([](softnic::Mover& mover) { mover.start(); });
 }
 
 void SoftNicPort::offer() {
   softnic::Message setup{.type = softnic::Message::Type::setup};
-  setup.queues = queues_, setup.descriptors = size_, setup.buffer_bytes = buffer_bytes_;
+  setup.queues = queues_[kReceive], setup.descriptors = size_, setup.buffer_bytes = buffer_bytes_;
   std::vector<int> files;
   for (const Direction direction : {kReceive, kTransmit}) {
     const Rings& of = directions_[direction];
@@ -149,7 +154,7 @@ void SoftNicPort::connect(PortMemory& memory) {
     Rings& of = directions_[direction];
     if (of.own == nullptr) continue;
     clear_rings(direction);
-    of.registers = reinterpret_cast<softnic::Register*>(shared.base()) + direction * queues_;
+    of.registers = reinterpret_cast<softnic::Register*>(shared.base()) + direction * queues_[kReceive];
   }
 }
 
@@ -162,10 +167,10 @@ void SoftNicPort::forget(PortMemory& memory) {
 uint64_t SoftNicPort::left(Direction direction, const std::vector<uint32_t>& positions) const {
   const Rings& of = directions_[direction];
   if (of.own == nullptr) return 0;
-  std::vector<ixgbe::Descriptor> all(size_t{queues_} * size_);
+  std::vector<ixgbe::Descriptor> all(buffers(direction));
   of.own->read_state(of.descriptors, 0, std::as_writable_bytes(std::span(all)));
   uint64_t sum = 0;
-  for (uint32_t queue = 0; queue < queues_; ++queue)
+  for (uint32_t queue = 0; queue < queues_[direction]; ++queue)
     for (uint32_t i = 0; i + 1 < size_; ++i) {
       // The NIC has had size - 1 descriptors: those behind the last that was taken, or before the next to be sent.
       const uint32_t at = positions[queue] + (direction == kReceive ? i : ~i);
@@ -212,10 +217,11 @@ void SoftNicPort::close(PortMemory& memory) {
   }
   for (auto& receiver : receivers_) receiver->give_up();
   stop();
-  for (Rings& of : directions_) {
+  for (const Direction direction : {kReceive, kTransmit}) {
+    Rings& of = directions_[direction];
     if (of.own == nullptr) continue;
     if (of.host) {
-      const size_t bytes = queues_ * (sizeof(softnic::Host) + sizeof(softnic::Register));
+      const size_t bytes = queues_[direction] * (sizeof(softnic::Host) + sizeof(softnic::Register));
       const gpu::SharedMemory host{reinterpret_cast<uint8_t*>(of.host.get()), bytes};
       memory.keep(host, std::make_shared<HugePages>(std::move(of.host)));
     }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
 #include <vector>
 
 #include "core/huge_pages.h"
@@ -48,7 +49,7 @@ class SoftNicPort {
   void add_engines(gpu::Device& device, Direction direction);
   /** What the rings of one direction have their buffers in; null: nothing drives them. */
   const Pool* pool(Direction direction) const { return directions_[direction].pool.get(); }
-  uint32_t buffers() const { return queues_ * size_; }  ///< of each direction
+  uint32_t buffers(Direction direction) const { return queues_[direction] * size_; }
   uint32_t buffer_bytes() const { return buffer_bytes_; }
   /** The process that plays the NIC; null: this one does. */
   softnic::Remote* remote() const { return remote_.get(); }
@@ -84,18 +85,18 @@ class SoftNicPort {
 
  private:
   struct Rings {
-    gpu::StateId descriptors = gpu::StateId::none;  ///< [queues][size]
-    std::vector<uint32_t*> buffers;                 ///< by queue; device memory
+    gpu::StateId descriptors = gpu::StateId::none;  ///< [rings][size]
+    std::vector<uint32_t*> buffers;                 ///< by ring; device memory
     softnic::Register* registers = nullptr;         ///< the same; null: the NIC is not there
     gpu::Device* own = nullptr;                     ///< that tables and descriptors are of
     std::vector<gpu::TableId> tables;
     std::shared_ptr<const Pool> pool;
     // If this program plays the NIC.
-    std::vector<softnic::Ring> rings;  ///< by queue
+    std::vector<softnic::Ring> rings;
     std::vector<std::unique_ptr<DmaEngine>> engines;
-    HugePages host;  ///< [queues], softnic::Host and then softnic::Register
+    HugePages host;  ///< [rings], softnic::Host and then softnic::Register
   };
-  size_t rings_bytes() const { return size_t{queues_} * size_ * sizeof(ixgbe::Descriptor); }
+  size_t rings_bytes(Direction direction) const { return size_t{buffers(direction)} * sizeof(ixgbe::Descriptor); }
   void clear_rings(Direction direction);
   ixgbe::Descriptor* descriptors(Direction direction, uint32_t queue) const;
   uint64_t bus(Direction direction) const;
@@ -104,10 +105,11 @@ class SoftNicPort {
   void for_all_movers(const Action& action);
 
   const dpdk::Port* port_;
-  const uint32_t queues_, size_, buffer_bytes_;
+  const uint32_t queues_[2], size_, buffer_bytes_;  ///< rings by direction
   Rings directions_[2];
   std::unique_ptr<softnic::Remote> remote_;
   std::vector<std::unique_ptr<softnic::Receiver>> receivers_;
+  std::vector<std::mutex> sending_;  ///< by queue of the DPDK port: transmitters may share one
   std::vector<std::unique_ptr<softnic::Transmitter>> transmitters_;
 };
 

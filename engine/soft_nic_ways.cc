@@ -5,26 +5,37 @@
 #include "engine/gpu_ports.h"
 
 namespace heddle {
+namespace {
+
+/** The GPU ports, as nodes, that packets come from, and those that they may leave by. */
+std::vector<std::pair<int, int>> ends_of_ways(const Plan& plan) {
+  std::vector<std::pair<int, int>> list;
+  for (const Segment& segment : plan.segments)
+    for (const auto& [from, leaves_by] : segment.from)
+      for (size_t exit = 0; exit < segment.to.size(); ++exit)
+        if (leaves_by[exit]) list.emplace_back(from, segment.to[exit]);
+  return list;
+}
+
+}  // namespace
 
 void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
   using Ends = std::pair<const RingPort*, const RingPort*>;
   std::vector<Ends> ways, former_ways;
   for (const Way& way : former.ways_)
-    for (const RingPort* to : way.to) former_ways.emplace_back(way.from, to);
+    for (const Exit& exit : way.to) former_ways.emplace_back(way.from, exit.port);
   const auto has = [](const std::vector<Ends>& list, const Ends& way) {
     return std::ranges::find(list, way) != list.end();
   };
-  for (const Segment& segment : plan.segments)
-    for (const int node : segment.to) {
-      const Port &from = port_of(segment.from), &to = port_of(node);
-      ways.emplace_back(from.rings.get(), to.rings.get());
-      if (!from.rings->nic || !to.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
-      if (!has(former_ways, ways.back()))
-        refuse(from,
-               format("no packets go from soft NIC %s to %s so far, and soft NICs that go on have one memory only "
-                      "with those that theirs go to; leave the ways between them, or start the program anew",
-                      from.rings->name.c_str(), to.rings->name.c_str()));
-    }
+  for (const auto& [from_node, to_node] : ends_of_ways(plan)) {
+    const Port &from = port_of(from_node), &to = port_of(to_node);
+    ways.emplace_back(from.rings.get(), to.rings.get());
+    if (!from.rings->nic || !to.rings->nic || (from.rings->user == this && to.rings->user == this)) continue;
+    if (!has(former_ways, ways.back()))
+      refuse(from, format("no packets go from soft NIC %s to %s so far, and soft NICs that go on have one memory only "
+                          "with those that theirs go to; leave the ways between them, or start the program anew",
+                          from.rings->name.c_str(), to.rings->name.c_str()));
+  }
   for (const auto& way : former_ways)
     for (const Port& port : ports_)
       if (way.first->nic && way.second->nic && (port.rings.get() == way.first || port.rings.get() == way.second) &&
@@ -47,42 +58,45 @@ void GpuPorts::check_soft_nics(const Plan& plan, const GpuPorts& former) const {
   }
 }
 
-void GpuPorts::add_soft_nics(const Way& way, gpu::Device& own, uint32_t appends) {
-  using End = std::pair<RingPort*, Direction>;
-  const auto add = [&](std::vector<End> ends) {
+void GpuPorts::add_soft_nics(const Segment& plan, gpu::Device& device) {
+  using End = std::pair<SoftNicPort*, Direction>;
+  gpu::Device& own = memory_->beside(device);
+  const auto add = [&](const std::vector<End>& ends) {
     uint32_t largest = 0;
     uint64_t buffers = 0;
     bool shared = false;
-    std::erase_if(ends, [](const End& end) { return !end.first->nic; });
-    for (const auto& [port, direction] : ends) {
-      if (port->nic->pool(direction) != nullptr) continue;
-      largest = std::max(largest, port->config.buffer_bytes);
-      shared = shared || port->remote() != nullptr;
-      buffers += port->nic->buffers();
+    for (const auto& [nic, direction] : ends) {
+      if (nic->pool(direction) != nullptr) continue;
+      largest = std::max(largest, nic->buffer_bytes());
+      shared = shared || nic->remote() != nullptr;
+      buffers += nic->buffers(direction);
     }
     std::shared_ptr<const SoftNicPort::Pool> pool;
     if (buffers > 0) {
-      const uint32_t stride = headroom_ + whole_lines(largest + appends);
+      const uint32_t stride = headroom_ + whole_lines(largest + static_cast<uint32_t>(plan.appends));
       check_offsets(buffers * stride);
       pool = std::make_shared<const SoftNicPort::Pool>(own, buffers * stride, stride, headroom_, shared);
     }
     uint32_t first = 0;
-    for (const auto& [port, direction] : ends) {
-      if (port->nic->pool(direction) == nullptr) {
-        port->nic->add(own, *memory_, direction, pool, first);
-        first += port->nic->buffers();
+    for (const auto& [nic, direction] : ends) {
+      if (nic->pool(direction) == nullptr) {
+        nic->add(own, *memory_, direction, pool, first);
+        first += nic->buffers(direction);
       }
-      port->nic->add_engines(way.segment->device(), direction);
+      nic->add_engines(device, direction);
     }
   };
-  std::vector<End> ends;
-  if (way.from->nic) ends.emplace_back(way.from, kReceive);
-  for (RingPort* to : way.to)
-    if (way.from->nic)
-      ends.emplace_back(to, kTransmit);
-    else
-      add({{to, kTransmit}});
-  add(std::move(ends));
+  std::vector<End> receiving, transmitting;
+  for (const Segment::Entrance& from : plan.from)
+    if (const auto& nic = port_of(from.port).rings->nic) receiving.emplace_back(nic.get(), kReceive);
+  for (const int to : plan.to)
+    if (const auto& nic = port_of(to).rings->nic) transmitting.emplace_back(nic.get(), kTransmit);
+  if (receiving.empty()) {
+    for (const End& end : transmitting) add({end});
+  } else {
+    receiving.insert(receiving.end(), transmitting.begin(), transmitting.end());
+    add(receiving);
+  }
 }
 
 }  // namespace heddle

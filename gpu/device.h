@@ -75,12 +75,11 @@ constexpr int kMaxStreams = 16;  ///< at most
 struct PacketBytes {
   size_t at, bytes;
 };
-/** What serves the ring pairs of a port. */
+/** What serves the ring pairs that one port receives from. */
 struct RingLaunch {
-  ProgramId program;               ///< its exit 0 is the transmitting ring
-  StateId drops;                   ///< of RingCount, [exits]
-  uint16_t exits;                  ///< of the program
-  uint16_t first_node, last_node;  ///< of the program: where packets enter, and what counts those that are transmitted
+  ProgramId program;  ///< its first exits are the transmitting rings
+  StateId drops;      ///< of RingCount, [exits]
+  RingNodes nodes;
   std::span<const RingPair> pairs;
   std::span<const RingOutput> outputs = {};  ///< of kind routed, in the place of each pair's tx: [pairs][outputs]
 };

@@ -54,7 +54,7 @@ struct RingEnd {
   bool fresh;                      ///< a receiving owner: no descriptor has been given its buffer yet
   uint32_t* buffers;               ///< owner: [size], by descriptor, where its buffer begins in `memory`; device memory
   uint32_t headroom;               ///< owner: bytes before the place where a packet is to begin
-  uint32_t capacity;               ///< bytes of the packets that fit behind that, or into the other end's buffers
+  uint32_t capacity;               ///< bytes of a packet, most: behind that, in the other end's buffers, or received
   uint16_t region;                 ///< owner: the buffers' number
   uint16_t region_count;           ///< the other end's regions that may be named
   SharedMemory memory[kMaxRegions];  ///< owner: [0] holds the buffers; else by region
@@ -75,12 +75,21 @@ struct RingOutput {
 };
 
 /** Packets of a program's rings by exit: those that functions drop there; the program's first exits are the
- *  transmitting rings, the next two the receiving port's own, in the order of RingDrop, and the last ones those of the
- *  transmitting port, in that of PlaceDrop; of several as RingOutput says. Device memory, [exits]. */
+ *  transmitting rings. Those of a receiving port, in the order of RingDrop, are where RingNodes says; the last ones are
+ *  those of the transmitting port, in that of PlaceDrop; of several as RingOutput says. Device memory, [exits]. */
 using RingCount = unsigned long long;
 enum RingDrop : int { kBadDescriptor, kChained };
 enum PlaceDrop : int { kTooLong, kBadBuffer, kFull, kNoPeer };
-constexpr int kFirstDropExit = 1, kPlaceDrops = 4;  ///< the former with one transmitting ring
+constexpr int kPlaceDrops = 4;
+
+/** What the nodes and exits of a program are to the rings of one receiving port. */
+struct RingNodes {
+  uint16_t exits;               ///< how many there are
+  uint16_t receives;            ///< the node that counts what is received
+  uint16_t first_receive_drop;  ///< exit of the first of its RingDrop
+  uint16_t enters;              ///< the node at which packets enter
+  uint16_t transmits;           ///< with one transmitting ring: the node that counts what is transmitted
+};
 
 /** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their
  *  own. */

@@ -177,11 +177,8 @@ class RingWarp {
   static __device__ bool speaks() { return kWarps == 1 ? lane() == 0 : threadIdx.x == 0; }
   /** Of the warp, or the team. */
   static __device__ void sync() { kWarps == 1 ? __syncwarp() : __syncthreads(); }
-  /** The exit of the first of RingDrop. */
-  __device__ int first_drop() const {
-    return Rings::kRouted ? static_cast<int>(serving_.output_count) : kFirstDropExit;
-  }
-  __device__ int place_exit(PlaceDrop drop) const { return serving_.exits - kPlaceDrops + drop; }
+  __device__ int receive_exit(RingDrop drop) const { return serving_.nodes.first_receive_drop + drop; }
+  __device__ int place_exit(PlaceDrop drop) const { return serving_.nodes.exits - kPlaceDrops + drop; }
   static __device__ uint32_t earlier(uint32_t a, uint32_t b) { return static_cast<int>(a - b) < 0 ? a : b; }
 
   // The scout. tile_.number is that of the next tile that it will make.
@@ -344,11 +341,11 @@ class RingWarp {
     RingArrival arrival;
     if (mine) arrival = Rings::read(pair_.rx, (start + static_cast<uint32_t>(lane())) & (pair_.rx.size - 1));
     const unsigned goes_on = __ballot_sync(~0u, mine && arrival.goes_on);
-    if (Rings::kRouted && arrival.drop != 0) arrival.drop += first_drop() - kFirstDropExit;
-    if (mine && (goes_on << 1 >> lane() & 1) != 0) arrival.drop = first_drop() + kChained;
-    count(0, __popc(__ballot_sync(~0u, mine)), mine && arrival.drop == 0 ? arrival.length : 0);
+    int drop = arrival.is_right ? 0 : receive_exit(kBadDescriptor);
+    if (mine && (arrival.goes_on || (goes_on << 1 >> lane() & 1) != 0)) drop = receive_exit(kChained);
+    count(serving_.nodes.receives, __popc(__ballot_sync(~0u, mine)), mine && drop == 0 ? arrival.length : 0);
     runner_.enter(arrival.frame, arrival.length);
-    tile_.drop[lane()] = arrival.drop;
+    tile_.drop[lane()] = drop;
     tile_.buffer[lane()] = arrival.buffer;
     if (lane() != 0) return;
     tile_.goes_on = goes_on;
@@ -356,7 +353,7 @@ class RingWarp {
   }
   /** Takes this lane's packet through the program. */
   __device__ void run() {
-    const int node = runner_.run(is_in_program(), serving_.first_node);
+    const int node = runner_.run(is_in_program(), serving_.nodes.enters);
     if (has_packets() && tile_.drop[lane()] == 0) tile_.drop[lane()] = node - kExit;
   }
 
@@ -392,7 +389,7 @@ class RingWarp {
     else
       copy(mine, kept, start, at, buffer, frame, length);
     const bool came = kept || (mine && drop == place_exit(kTooLong));
-    count(serving_.last_node, __popc(__ballot_sync(~0u, came)), came ? length : 0);
+    count(serving_.nodes.transmits, __popc(__ballot_sync(~0u, came)), came ? length : 0);
     __syncwarp();
     return placed;
   }
@@ -450,7 +447,7 @@ class RingWarp {
   }
   /** Lane 0 knows whether the tile before is `chained` to this one. Returns how many of this one's are dropped. */
   __device__ uint32_t judge(bool chained, bool mine, int& drop) const {
-    if (lane() == 0 && drop == 0 && chained) drop = kFirstDropExit + kChained;
+    if (lane() == 0 && drop == 0 && chained) drop = receive_exit(kChained);
     return static_cast<uint32_t>(__popc(__ballot_sync(~0u, mine && drop != 0)));
   }
 

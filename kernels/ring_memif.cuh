@@ -49,17 +49,16 @@ struct MemifRings {
     const memif::Descriptor what = load_descriptor(rx.ring->descriptors() + slot);
     arrival.goes_on = (what.flags & memif::kNext) != 0;
     arrival.length = what.length;
-    bool right = what.length > 0;
+    bool right = what.length > 0 && what.length <= rx.capacity;
     if (rx.owner) {
-      right = right && what.region == rx.region && what.offset == arrival.buffer + rx.headroom &&
-              what.length <= rx.capacity;
+      right = right && what.region == rx.region && what.offset == arrival.buffer + rx.headroom;
       arrival.frame = rx.memory[0].base + arrival.buffer + rx.headroom;
     } else {
       right =
           right && what.region < rx.region_count && uint64_t{what.offset} + what.length <= rx.memory[what.region].bytes;
       if (right) arrival.frame = rx.memory[what.region].base + what.offset;
     }
-    arrival.drop = arrival.goes_on ? kFirstDropExit + kChained : !right ? kFirstDropExit + kBadDescriptor : 0;
+    arrival.is_right = right;
     return arrival;
   }
 

@@ -83,8 +83,7 @@ struct NicRings {
     const ixgbe::Descriptor what = load_descriptor(rx.descriptors + slot);
     arrival.goes_on = (what.word[2] & ixgbe::kLast) == 0;
     arrival.length = ixgbe::filled_bytes(what);
-    const bool right = arrival.length > 0 && arrival.length <= rx.capacity && (what.word[2] & ixgbe::kErrors) == 0;
-    arrival.drop = arrival.goes_on ? kFirstDropExit + kChained : !right ? kFirstDropExit + kBadDescriptor : 0;
+    arrival.is_right = arrival.length > 0 && arrival.length <= rx.capacity && (what.word[2] & ixgbe::kErrors) == 0;
     return arrival;
   }
 

@@ -136,6 +136,10 @@ struct RingHandover {
   }
 };
 
+/** Which buffer lies behind which descriptor of the transmitting rings of a routed pair, in the block's dynamic shared
+ *  memory behind that of its warps: of so many descriptors at most. */
+constexpr uint32_t kNearOutputBuffers = 8192;
+
 /** What a launch of the rings' kernel serves: block b the pair b / blocks, until its control says stop. */
 struct RingServing {
   const RingPair* pairs;      ///< pinned
@@ -146,9 +150,7 @@ struct RingServing {
   uint32_t output_count;
   const Program* program;  ///< device memory; the first exits are transmitting rings
   RingCount* drops;        ///< [exits], device memory, see gpu/rings.h
-  uint16_t exits;
-  uint16_t first_node;      ///< where packets enter the program
-  uint16_t last_node;       ///< that counts what is transmitted
+  RingNodes nodes;
   uint32_t memory_units;    ///< dynamic shared memory of a warp, or of a team, in 16 bytes
   uint8_t* stage;           ///< [block][kSlotPackets][stage_bytes], device memory, where teams gather packets; or null
   uint32_t stage_bytes;     ///< a multiple of Copies::kLine

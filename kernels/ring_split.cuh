@@ -142,7 +142,7 @@ class ApplicationWarp {
  public:
   __device__ ApplicationWarp(const RingServing& serving, Program& program, RingTile& tile, uint32_t& number,
                              uint32_t* in_turn, const Block& block, uint4* memory)
-      : first_node_(serving.first_node),
+      : first_node_(serving.nodes.enters),
         tiles_(serving),
         tile_(tile),
         number_(number),

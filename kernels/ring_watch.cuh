@@ -12,7 +12,7 @@ constexpr unsigned kRingFirstDozeNs = 500, kRingLastDozeNs = 8000;
 
 /** A received packet, as its descriptor says, checked. */
 struct RingArrival {
-  int drop = 0;  // exit, 0: none
+  bool is_right = true;  // what the descriptor says can be
   bool goes_on = false;
   uint32_t buffer = 0;  // owner: where its buffer begins
   uint8_t* frame = nullptr;

@@ -8,6 +8,7 @@ placement   functions between a check sum and its check, in every way to a GPU i
 c4          firewall, NIDS, router and IPsec with new security associations, rules, routes and configurations. What the
             firewall denies is all that is missing.
 rings       GPU ports whose peers come, go, lie and die; the others lose nothing and keep their order.
+mesh        a router from each of three GPU ports to all of them, the same.
 
 Standard library only, as the machine with the GPU may have nothing else. An AssertionError is a finding; what was
 asked for by random numbers is the same for the same --seed.
@@ -25,7 +26,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 from whole import memif
 from whole.control import Control
-from whole.program import Program, Report, quoted
+from whole.program import Program, Report, quoted, wait_until
 
 SOURCE = "SRCETH 02:00:00:00:00:01, SRCIP 10.1.0.1, DSTETH 02:00:00:00:00:02, DSTIP 10.2.0.1"
 ROUTES = "0.0.0.0/0 0, 10.255.0.0/16 1"
@@ -212,16 +213,17 @@ def mirrored(frame):
 class RingPeer:
     """The other end of a GPU port, which connects again when it has gone."""
 
-    def __init__(self, soak, name, role, queues):
-        self.path, self.role, self.queues, self.values = f"{soak.folder}/{name}.sock", role, queues, soak.values
+    def __init__(self, soak, name, role, queues, back=None):
+        self.path, self.role, self.values = f"{soak.folder}/{name}.sock", role, soak.values
+        self.name, self.queues, self.back = name, queues, back or queues
         self.listener = memif.Listener(self.path) if role == "client" else None
         self.peer, self.checked, self.number = None, 0, 0
 
     def connect(self):
         if self.listener:
-            self.peer = self.listener.accept(self.queues)
+            self.peer = self.listener.accept(self.queues, back=self.back)
         else:
-            self.peer = memif.Client(self.path, self.queues, 8)
+            self.peer = memif.Client(self.path, self.queues, 8, back=self.back)
 
     def some(self):
         count = self.values.randint(1, 400)
@@ -236,15 +238,15 @@ class RingPeer:
         assert self.peer.exchange(frames, queue=queue) == [mirrored(frame) for frame in frames]
         self.checked += len(frames)
 
-    def misbehave(self):
-        """Goes away, in some manner."""
+    def misbehave(self, change=lambda frame: frame):
+        """Goes away, in some manner; frames that it leaves are changed so that they come back to it."""
         queue = self.values.randrange(self.queues)
         match self.values.randrange(3):
             case 0:
                 name = "a peer that went"
             case 1:
                 name = "one that went with frames under way"
-                self.peer.send(self.some(), queue)
+                self.peer.send([change(frame) for frame in self.some()], queue)
             case _:
                 name = "one that lied"
                 self.peer.send(self.some()[:5], queue, offset=self.values.randrange(1 << 30, 1 << 32), region=0)
@@ -287,7 +289,64 @@ def rings(soak):
     soak.say("rings", report, changes)
 
 
-RUNS = {"placement": placement, "c4": c4, "rings": rings}
+def mesh(soak):
+    roles = ["client", "server", "client"]
+    peers = [RingPeer(soak, f"p{number}", role, 1, len(roles)) for number, role in enumerate(roles)]
+
+    def to(number, frame):
+        return frame[:30] + bytes([10 * (number + 1), 1, 2, 3]) + frame[34:]
+
+    routes = ", ".join(f"{10 * (number + 1)}.0.0.0/8 {number}" for number in range(len(peers)))
+    chain = f"meet :: GetIPAddress(30) -> rt :: DirectIPLookup({routes}); " + "".join(
+        f"FromGPUPort({one.name}, SOCKET {one.path}, ROLE {one.role}, NDESC 256) -> meet; "
+        f"rt[{number}] -> {one.name} :: ToGPUPort({one.name}); "
+        for number, one in enumerate(peers)
+    )
+    changes, lost = {}, 0
+    with contextlib.ExitStack() as stack:
+        for one in peers:
+            if one.listener:
+                stack.enter_context(one.listener)
+        with soak.running(chain, *soak.placed()) as running:
+            end = time.monotonic() + soak.seconds
+            while time.monotonic() < end:
+                for one in peers:
+                    if one.peer is None and soak.values.random() < 0.5:
+                        one.connect()
+                        wait_until(lambda one=one: running.control.read(f"{one.name}.connected") == "true")
+                source, destination = (soak.values.randrange(len(peers)) for _ in range(2))
+                if peers[source].peer is None:
+                    continue
+                frames = [to(destination, frame) for frame in peers[source].some() if len(frame) >= 34][:250]
+                if peers[destination].peer is None:
+                    peers[source].peer.send_all(frames)
+                    lost += len(frames)
+                    continue
+                sent, got = 0, []
+
+                def step(frames=frames, source=source, destination=destination, got=got):
+                    nonlocal sent
+                    sent += peers[source].peer.send(frames[sent:])
+                    got.extend(peers[destination].peer.receive(source))
+                    return len(got) >= len(frames)
+
+                wait_until(step)
+                assert got == frames, (source, destination, len(got), len(frames))
+                peers[source].checked += len(frames)
+                if soak.values.random() < 0.1:
+                    what = peers[source].misbehave(lambda frame, source=source: to(source, frame.ljust(34)))
+                    wait_until(lambda one=peers[source]: running.control.read(f"{one.name}.connected") == "false")
+                    changes[what] = changes.get(what, 0) + 1
+    report = running.report
+    ends = [report.one(one.name) for one in peers]
+    placed = sum(one["packets"] - sum(one["drops"].values()) for one in ends)
+    assert report.received == placed + report.dropped, report.all
+    assert placed >= sum(one.checked for one in peers) > 0
+    assert sum(one["drops"].get("no_peer", 0) for one in ends) >= lost, report.all
+    soak.say("mesh", report, changes)
+
+
+RUNS = {"placement": placement, "c4": c4, "rings": rings, "mesh": mesh}
 
 
 def main():

@@ -320,3 +320,15 @@ def test_with_the_driver_of_dpdk(heddle, place, tmp_path, role):
     report = Report(results[start_mirror].json)
     assert report.received == report.one("ToGPUPort")["packets"] == len(frames)
     right(frames, captures.frames(out))
+
+
+@pytest.mark.parametrize("keyword", ["SOCKET", "NIC_SOCKET"])
+def test_who_calls_nobody_says_so(heddle, place, keyword):
+    """Once, after two seconds."""
+    path = f"{place}/missing/a.sock"
+    chain = f"FromGPUPort(a, {keyword} {path}) -> EtherMirror -> ToGPUPort(a)"
+    with heddle.start("run", "-e", chain, *SIMT) as running:
+        line = running.process.stderr.readline().decode()
+        assert line == f"heddle: GPU port a: its peer is not there: socket '{path}': No such file or directory\n"
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, "")

@@ -9,7 +9,7 @@ namespace heddle {
 void GPUPort::configure(click::Arguments& arguments) {
   Config config;
   memif::Interface& interface = config.memif.interface;
-  int descriptors = 1 << interface.log2_size;
+  int queues = 1, descriptors = 1 << interface.log2_size;
   std::string device;
   arguments.required("PORT", port_).keyword("SOCKET", config.memif.socket).keyword("SOFTNIC", device);
   arguments.keyword("NIC_SOCKET", config.nic_socket);
@@ -18,7 +18,7 @@ void GPUPort::configure(click::Arguments& arguments) {
                     {"server", memif::Role::server},
                     {"slave", memif::Role::client},
                     {"master", memif::Role::server}});
-  arguments.keyword("ID", interface.id).keyword("QUEUES", interface.queues, 1, 64);
+  arguments.keyword("ID", interface.id).keyword("QUEUES", queues, 1, 64);
   arguments.keyword("NDESC", descriptors, 32, 1 << memif::kMaxLog2Size);
   arguments.keyword("BUFFER", config.buffer_bytes, 64, 65535).keyword("SECRET", interface.secret);
   arguments.keyword("WARP_BATCH", config.warp_batch, 0, kMaxWarpBatch);
@@ -31,9 +31,10 @@ void GPUPort::configure(click::Arguments& arguments) {
   for (const auto& [keyword, path] : {std::pair{"SOCKET", &config.memif.socket}, {"NIC_SOCKET", &config.nic_socket}})
     if (path->size() > memif::kMaxPathBytes)
       arguments.error(keyword, format("a path of at most %zu bytes", memif::kMaxPathBytes));
+  interface.receiving = interface.transmitting = queues;
   interface.log2_size = std::bit_width(static_cast<unsigned>(descriptors)) - 1;
   const bool of_memif = config.memif.role != memif::Role::client || interface.id != 0 || !interface.secret.empty();
-  const bool anything = of_memif || interface.queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||
+  const bool anything = of_memif || queues != 1 || descriptors != 1024 || config.buffer_bytes != 2048 ||
                         config.warp_batch != 0 || config.split;
   if (const char* const nic = !device.empty() ? "SOFTNIC" : !config.nic_socket.empty() ? "NIC_SOCKET" : nullptr) {
     if (of_memif || !config.memif.socket.empty())
@@ -51,7 +52,7 @@ void GPUPort::configure(click::Arguments& arguments) {
 
 void GPUPort::check_nic(click::Arguments& arguments, const char* keyword, const Config& config) {
   const memif::Interface& interface = config.memif.interface;
-  if (interface.queues > static_cast<int>(softnic::kMaxQueues))
+  if (interface.receiving > static_cast<int>(softnic::kMaxQueues))
     arguments.error("QUEUES", format("at most %u with %s", softnic::kMaxQueues, keyword));
   if (1u << interface.log2_size > softnic::kMaxDescriptors)
     arguments.error("NDESC", format("at most %u with %s", softnic::kMaxDescriptors, keyword));
@@ -62,7 +63,8 @@ void GPUPort::check_nic(click::Arguments& arguments, const char* keyword, const 
 
 dpdk::Port* GPUPort::request_device(const std::string& device, const Config& config) {
   dpdk::Port* const port = dpdk::request_port(device);
-  softnic::request_queues(*port, config.memif.interface.queues, config.buffer_bytes);
+  const memif::Interface& interface = config.memif.interface;
+  softnic::request_queues(*port, interface.receiving, interface.transmitting, config.buffer_bytes);
   return port;
 }
 

@@ -16,7 +16,7 @@ class GPUPort : public Element {
  public:
   static constexpr int kMaxWarpBatch = 10240, kMaxSplitWarpBatch = 448;
   struct Config {
-    memif::PortConfig memif;         ///< the interface's queues and size are those of a soft NIC, too
+    memif::PortConfig memif;         ///< the interface's rings and their size are those of a soft NIC, too
     dpdk::Port* soft_nic = nullptr;  ///< whose frames a soft NIC moves that this program plays; null: none
     std::string nic_socket;          ///< where a process is found that plays the NIC; "": none does
     uint32_t buffer_bytes = 2048;

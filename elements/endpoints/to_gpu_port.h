@@ -9,10 +9,10 @@ namespace heddle {
  *
  *      ToGPUPort(PORT [, keywords SOCKET, ROLE, ID, QUEUES, NDESC, BUFFER, SECRET, SOFTNIC, NIC_SOCKET])
  *
- *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, on the ring
- *  of the same number. When the ring is full, nothing more is received until the peer has taken some; but if several
- *  ToGPUPorts are behind the FromGPUPort, packets for the full one, or for one whose peer is not there, are dropped,
- *  and the others go on.
+ *  Arguments: as for FromGPUPort, whose manual says more. Packets leave in the order in which they arrived, those of
+ *  each ring on a ring of their own. When the ring is full, nothing more is received until the peer has taken some; but
+ *  if several ToGPUPorts are behind the FromGPUPort, packets for the full one, or for one whose peer is not there, are
+ *  dropped, and the others go on.
  *
  *  Drop reasons: `too_long` (for the buffers of a port whose packets must be copied, because one of the two ports is a
  *  server, or one a memif and the other a soft NIC), `bad_buffer` (the peer offers a buffer that does not lie in what

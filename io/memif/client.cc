@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "core/error.h"
 #include "io/memif/session.h"
@@ -17,8 +18,8 @@ ClientSession::ClientSession(Channel channel, Interface wanted, const Region& ri
 void ClientSession::make_rings() {
   const size_t bytes = ring_bytes(wanted_.log2_size);
   std::byte* at = rings_.base();
-  for (std::vector<SharedRing>* list : {&transmitting_, &receiving_})
-    for (int i = 0; i < wanted_.queues; ++i, at += bytes) {
+  for (const auto& [list, count] : {std::pair{&transmitting_, wanted_.transmitting}, {&receiving_, wanted_.receiving}})
+    for (int i = 0; i < count; ++i, at += bytes) {
       std::memset(at, 0, bytes);
       auto* ring = reinterpret_cast<Ring*>(at);
       ring->cookie = kCookie;
@@ -40,9 +41,10 @@ void ClientSession::plan_steps() {
     add.add_region.size = region->bytes();
     steps_.push_back({add, region->file()});
   }
-  for (const bool to_server : {true, false})
-    for (int i = 0; i < wanted_.queues; ++i) {
-      SharedRing& ring = (to_server ? transmitting_ : receiving_)[static_cast<size_t>(i)];
+  for (const bool to_server : {true, false}) {
+    std::vector<SharedRing>& rings = to_server ? transmitting_ : receiving_;
+    for (size_t i = 0; i < rings.size(); ++i) {
+      SharedRing& ring = rings[i];
       events_.emplace_back(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC));
       if (!events_.back()) throw Error(format("no eventfd: %s", std::strerror(errno)));
       ring.event = events_.back().get();
@@ -54,6 +56,7 @@ void ClientSession::plan_steps() {
       add.add_ring.log2_size = static_cast<uint8_t>(ring.log2_size);
       steps_.push_back({add, ring.event});
     }
+  }
   Message connect(Type::connect);
   connect.connect.interface.set("heddle");
   steps_.push_back({connect});
@@ -72,8 +75,12 @@ void ClientSession::handle(Received& received) {
       throw Error(format("version 2.0 is not among those of the peer, %u.%u to %u.%u", hello.min_version >> 8,
                          hello.min_version & 255, hello.max_version >> 8, hello.max_version & 255));
     if (hello.max_region < kBufferRegion) throw Error("the peer takes one region, two are needed");
-    if (const int most = std::min(hello.max_to_client_ring, hello.max_to_server_ring) + 1; most < wanted_.queues)
-      throw Error(format("the peer takes %d rings each way, QUEUES says %d", most, wanted_.queues));
+    if (const int most = hello.max_to_client_ring + 1; most < wanted_.receiving)
+      throw Error(format("the peer sends by %d rings, and this end wants %d; give it as many transmit queues", most,
+                         wanted_.receiving));
+    if (const int most = hello.max_to_server_ring + 1; most < wanted_.transmitting)
+      throw Error(format("the peer receives from %d rings, and this end has %d; give it as many receive queues", most,
+                         wanted_.transmitting));
     if (hello.max_log2_ring_size < wanted_.log2_size)
       throw Error(
           format("the peer takes rings of %d, NDESC says %d", 1 << hello.max_log2_ring_size, 1 << wanted_.log2_size));

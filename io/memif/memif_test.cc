@@ -42,7 +42,7 @@ class MemifProtocol : public ::testing::Test {
   std::string path_;
 };
 
-Interface interface_of(int queues, int log2_size = 6) { return {7, queues, log2_size, "hush"}; }
+Interface interface_of(int queues, int log2_size = 6) { return {7, queues, queues, log2_size, "hush"}; }
 
 TEST_F(MemifProtocol, TwoEndsShareRings) {
   const Interface wanted = interface_of(3);
@@ -70,6 +70,25 @@ TEST_F(MemifProtocol, TwoEndsShareRings) {
     EXPECT_EQ(up.receiving()[i].ring->flags, kPolls);
     EXPECT_EQ(client.session()->receiving()[i].ring->flags, kPolls);
   }
+}
+
+TEST_F(MemifProtocol, MoreRingsOneWayThanTheOther) {
+  const Interface of_server{7, 1, 3, 6, ""}, of_client{7, 3, 1, 6, ""};
+  const Region rings(ClientSession::rings_bytes(of_client)), buffers(4096);
+  Port server(config(Role::server, of_server), nullptr, nullptr),
+      client(config(Role::client, of_client), &rings, &buffers);
+  server.open(), client.open();
+  ASSERT_TRUE(connect(server, client)) << server.problem() << client.problem();
+  ASSERT_EQ(client.session()->receiving().size(), 3u);
+  ASSERT_EQ(server.session()->transmitting().size(), 3u);
+  ASSERT_EQ(client.session()->transmitting().size(), 1u);
+  ASSERT_EQ(server.session()->receiving().size(), 1u);
+  for (size_t i = 0; i < 3; ++i) {
+    server.session()->transmitting()[i].ring->tail = static_cast<uint16_t>(10 + i);
+    EXPECT_EQ(client.session()->receiving()[i].ring->tail, 10 + i);
+  }
+  client.session()->transmitting()[0].ring->head = 77;
+  EXPECT_EQ(server.session()->receiving()[0].ring->head, 77);
 }
 
 TEST_F(MemifProtocol, PeersComeAndGo) {
@@ -112,10 +131,12 @@ TEST_F(MemifProtocol, TheEndsMustAgree) {
     Interface server, client;
     const char* problem;
   } cases[] = {
-      {{7, 1, 6, "hush"}, {8, 1, 6, "hush"}, "interface 8 is not here, but 7"},
-      {{7, 1, 6, "hush"}, {7, 1, 6, "no"}, "the secret is another one"},
-      {{7, 2, 6, ""}, {7, 1, 6, ""}, "ring 1 to the server is missing"},
-      {{7, 1, 6, ""}, {7, 2, 6, ""}, "the peer takes 1 rings each way, QUEUES says 2"},
+      {{7, 1, 1, 6, "hush"}, {8, 1, 1, 6, "hush"}, "interface 8 is not here, but 7"},
+      {{7, 1, 1, 6, "hush"}, {7, 1, 1, 6, "no"}, "the secret is another one"},
+      {{7, 2, 1, 6, ""}, {7, 1, 1, 6, ""}, "ring 1 to the server is missing"},
+      {{7, 1, 2, 6, ""}, {7, 1, 1, 6, ""}, "ring 1 to the client is missing"},
+      {{7, 1, 1, 6, ""}, {7, 2, 1, 6, ""}, "the peer sends by 1 rings, and this end wants 2"},
+      {{7, 1, 1, 6, ""}, {7, 1, 2, 6, ""}, "the peer receives from 1 rings, and this end has 2"},
   };
   for (const auto& [here, there, problem] : cases) {
     const Region rings(ClientSession::rings_bytes(there)), buffers(4096);
@@ -285,6 +306,8 @@ File memory(size_t bytes, bool sealed = true) {
 
 TEST_F(MemifProtocol, HostileMessagesAreRefused) {
   const File event(eventfd(0, 0)), good = memory(1 << 16), open = memory(1 << 16, false), small = memory(4096);
+  constexpr uint64_t kLargest = uint64_t{8} << 30;
+  const File large = memory(kLargest);
   const File plain(::open(folder_.c_str(), O_TMPFILE | O_RDWR, 0600));
   ASSERT_EQ(ftruncate(plain.get(), 1 << 16), 0);
   const auto with = [](Message message, const std::function<void(Message&)>& change) {
@@ -310,11 +333,15 @@ TEST_F(MemifProtocol, HostileMessagesAreRefused) {
       {{in}, region(1, 1 << 16), good.get(), "region 1: 0, 1, ... to 15 are expected in turn"},
       {{in}, region(0, 0), good.get(), "region 0: a size of 1 to"},
       {{in}, region(0, ~uint64_t{0}), good.get(), "region 0: a size of 1 to"},
+      {{in, {region(0, kLargest), large.get()}, {region(1, kLargest), large.get()}},
+       region(2, 1 << 16),
+       good.get(),
+       "region 2: all together have more than 16 GiB"},
       {{in}, region(0, 1 << 16), small.get(), "region 0: its file has 4096 bytes of 65536"},
       {{in}, region(0, 1 << 16), open.get(), "region 0: its file can become shorter"},
       {{in}, region(0, 1 << 16), plain.get(), "region 0: its file can become shorter"},
       {{in}, region(0, 1 << 16), event.get(), "region 0: its file is no memory"},
-      {{in}, ring(1, true, 0, 0, 6), event.get(), "ring 1: there are 1 each way"},
+      {{in}, ring(1, true, 0, 0, 6), event.get(), "ring 1 to the server: there are 1"},
       {{in}, ring(0, true, 0, 0, 6), -1, "ring 0: its eventfd is missing"},
       {{in}, ring(0, true, 0, 0, 15), event.get(), "ring 0: at most 16384 descriptors"},
       {{in},

@@ -28,8 +28,9 @@ void Port::begin(std::unique_ptr<Session> session) {
 
 void Port::call() {
   begun_ = Clock::now();
-  if (File server = connect_to(config_.socket, problem_))
-    begin(std::make_unique<ClientSession>(Channel(std::move(server)), config_.interface, *rings_, *buffers_));
+  File server = connect_to(config_.socket, problem_);
+  unreachable_ = server ? "" : problem_;
+  if (server) begin(std::make_unique<ClientSession>(Channel(std::move(server)), config_.interface, *rings_, *buffers_));
 }
 
 void Port::take_callers() {

@@ -59,6 +59,8 @@ class Port {
   const std::string& problem() const { return problem_; }
   /** Whether the last connection has ended before it was up. */
   bool refused() const { return refused_; }
+  /** Why the server has not been reached the last time, "" = it has, or this end is the server. */
+  const std::string& unreachable() const { return unreachable_; }
   const PortConfig& config() const { return config_; }
 
  private:
@@ -77,7 +79,7 @@ class Port {
   bool was_up_ = false, refused_ = false;
   Clock::time_point begun_{};  ///< of the session, or of the last attempt
   uint64_t number_ = 0;
-  std::string problem_;
+  std::string problem_, unreachable_;
 };
 
 }  // namespace heddle::memif

@@ -7,15 +7,15 @@ namespace heddle::memif {
 
 ServerSession::ServerSession(Channel channel, Interface wanted)
     : Session(std::move(channel), std::move(wanted)),
-      to_server_(static_cast<size_t>(wanted_.queues)),
-      to_client_(static_cast<size_t>(wanted_.queues)) {
-  const auto last_ring = static_cast<uint16_t>(wanted_.queues - 1);
+      to_server_(static_cast<size_t>(wanted_.receiving)),
+      to_client_(static_cast<size_t>(wanted_.transmitting)) {
   Message message(Type::hello);
   auto& hello = message.hello;
   hello.name.set("heddle");
   hello.min_version = hello.max_version = kVersion;
   hello.max_region = kMaxRegions - 1;
-  hello.max_to_client_ring = hello.max_to_server_ring = last_ring;
+  hello.max_to_client_ring = static_cast<uint16_t>(wanted_.transmitting - 1);
+  hello.max_to_server_ring = static_cast<uint16_t>(wanted_.receiving - 1);
   hello.max_log2_ring_size = kMaxLog2Size;
   send(message);
 }
@@ -62,12 +62,18 @@ void ServerSession::add_region(Received& received) {
   } catch (const Error& error) {
     throw Error(format("region %u: %s", add.index, error.what()));
   }
+  uint64_t bytes = 0;
+  for (const Region& region : regions_) bytes += region.bytes();
+  if (bytes > kMaxBytes)
+    throw Error(format("region %u: all together have more than %ju GiB", add.index, uintmax_t{kMaxBytes >> 30}));
 }
 
 void ServerSession::add_ring(Received& received) {
   const auto& add = received.message.add_ring;
-  auto& list = (add.flags & kToServer) != 0 ? to_server_ : to_client_;
-  if (add.index >= list.size()) throw Error(format("ring %u: there are %zu each way", add.index, list.size()));
+  const bool to_server = (add.flags & kToServer) != 0;
+  auto& list = to_server ? to_server_ : to_client_;
+  if (add.index >= list.size())
+    throw Error(format("ring %u to the %s: there are %zu", add.index, to_server ? "server" : "client", list.size()));
   Announced& ring = list[add.index];
   if (ring.there) throw Error(format("ring %u comes twice", add.index));
   if (!received.file) throw Error(format("ring %u: its eventfd is missing", add.index));

@@ -14,7 +14,7 @@ enum class Role : uint8_t { server, client };
 /** One end of an interface, as both roles describe it. */
 struct Interface {
   uint32_t id = 0;
-  int queues = 1;  ///< rings each way
+  int receiving = 1, transmitting = 1;  ///< rings that this end receives from, and that it transmits by
   int log2_size = 10;
   std::string secret;
 };
@@ -66,7 +66,7 @@ class ClientSession : public Session {
   /** The regions outlive the session. `rings` has rings_bytes() and is written anew. */
   ClientSession(Channel channel, Interface wanted, const Region& rings, const Region& buffers);
   static size_t rings_bytes(const Interface& wanted) {
-    return 2 * static_cast<size_t>(wanted.queues) * ring_bytes(wanted.log2_size);
+    return static_cast<size_t>(wanted.receiving + wanted.transmitting) * ring_bytes(wanted.log2_size);
   }
   static constexpr uint16_t kRingRegion = 0, kBufferRegion = 1;
 
@@ -96,6 +96,7 @@ class ServerSession : public Session {
   std::vector<Region> take_regions() { return std::move(regions_); }
 
   static constexpr uint16_t kMaxRegions = 16;
+  static constexpr uint64_t kMaxBytes = uint64_t{16} << 30;  ///< of all regions: a GPU pins them
 
  private:
   struct Announced {

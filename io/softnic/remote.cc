@@ -14,9 +14,9 @@ constexpr std::chrono::seconds kGreetingTime{5}, kClosingTime{4};
 
 void Remote::call() {
   begun_ = Clock::now();
-  std::string nobody;  // it may come later
-  memif::File server = memif::connect_to(socket_, nobody);
-  if (!server) return;
+  unreachable_.clear();
+  memif::File server = memif::connect_to(socket_, unreachable_);
+  if (!server) return;  // it may come later
   link_.emplace(std::move(server));
   asked_ = closed_ = false;
 }

@@ -37,6 +37,8 @@ class Remote {
   void disconnect();
   /** Why the last connection has ended before it was up, "" = it has not. */
   const std::string& problem() const { return problem_; }
+  /** Why the NIC has not been reached the last time, "" = it has. */
+  const std::string& unreachable() const { return unreachable_; }
   const std::string& socket() const { return socket_; }
 
  private:
@@ -52,7 +54,7 @@ class Remote {
   bool asked_ = false, up_ = false, closed_ = false;
   Clock::time_point begun_{};
   uint64_t number_ = 0;
-  std::string problem_;
+  std::string problem_, unreachable_;
 };
 
 }  // namespace heddle::softnic

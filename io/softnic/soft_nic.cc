@@ -23,11 +23,11 @@ void add(std::atomic<uint64_t>& count, uint64_t more) { count.fetch_add(more, st
 
 }  // namespace
 
-void request_queues(dpdk::Port& port, int queues, uint32_t buffer_bytes) {
-  port.rx_queues = queues;
+void request_queues(dpdk::Port& port, int receivers, int transmitters, uint32_t buffer_bytes) {
+  port.rx_queues = receivers;
   port.spreads = true;
   port.frame_bytes = buffer_bytes;
-  port.held = static_cast<unsigned>(queues) * 2 * (kTransfers + 2) * kBatch;
+  port.held = static_cast<unsigned>(receivers + transmitters) * (kTransfers + 2) * kBatch;
 }
 
 void Mover::start() {
@@ -225,6 +225,7 @@ bool Transmitter::finish() {
   if (port_->removed) {
     drop(*batch);
   } else {
+    const std::lock_guard lock(sending_);
     const uint16_t sent = rte_eth_tx_burst(port_->id, queue_, batch->packets + batch->sent,
                                            static_cast<uint16_t>(batch->count - batch->sent));
     batch->sent += sent;

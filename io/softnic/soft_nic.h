@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -21,9 +22,9 @@ constexpr uint32_t kBufferUnit = 1024, kMaxBuffer = 16 * kBufferUnit;
 constexpr uint32_t kBatch = 1024;   ///< descriptors of a transfer, at most
 constexpr uint32_t kTransfers = 3;  ///< of a ring that may be under way
 
-/** Has a port that has been asked for configured for as many receivers and transmitters, and buffers of so many
- *  bytes. */
-void request_queues(dpdk::Port& port, int queues, uint32_t buffer_bytes);
+/** Has a port that has been asked for configured for so many receivers and transmitters, with a queue of its own for
+ *  each receiver, and buffers of so many bytes. */
+void request_queues(dpdk::Port& port, int receivers, int transmitters, uint32_t buffer_bytes);
 
 /** What becomes of frames that do not get through. */
 struct Counts {
@@ -153,8 +154,10 @@ class Receiver final : public Mover {
  *  fetched. */
 class Transmitter final : public Mover {
  public:
-  Transmitter(const Ring& ring, const dpdk::Port& port, uint16_t queue, PacketPool& pool, Counts& counts)
-      : Mover(ring, port, queue, counts), pool_(pool) {}
+  /** `sending`: who has it uses the queue; it outlives the object. */
+  Transmitter(const Ring& ring, const dpdk::Port& port, uint16_t queue, std::mutex& sending, PacketPool& pool,
+              Counts& counts)
+      : Mover(ring, port, queue, counts), sending_(sending), pool_(pool) {}
   /** As Receiver's. */
   ~Transmitter() override;
 
@@ -165,6 +168,7 @@ class Transmitter final : public Mover {
   void prepare(Batch& batch);
   void drop(Batch& batch);
 
+  std::mutex& sending_;
   PacketPool& pool_;
 };
 

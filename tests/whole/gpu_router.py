@@ -77,6 +77,29 @@ class Router:
         return report
 
 
+class Mesh(Router):
+    """A chain from each of its ports to all of them: `rt` sends what is for 10.0.0.0/8 to the first, and so on. A port
+    sends by `queues` rings for each of them, in their order. Or with another chain, and `outs` behind it."""
+
+    def __init__(self, heddle, place, stack, kinds, outs=None, **options):
+        self.outs = outs
+        super().__init__(heddle, place, stack, kinds, **options)
+
+    def text(self, chain):
+        first, *others = (lookup(range(len(self.kinds))) if chain is None else chain).split(" -> ")
+        ins = "; ".join(f"FromGPUPort({self.port(name)}{self.more}) -> meet" for name in self.kinds)
+        outs = "".join(f"; rt[{i}] -> {name} :: ToGPUPort({name})" for i, name in enumerate(self.kinds))
+        return f"meet :: {' -> '.join([first, *others])}; {ins}{outs if self.outs is None else self.outs}"
+
+    def peer(self, name, **options):
+        if self.kinds[name] != "nic":
+            options = {"back": self.queues * len(self.kinds)} | options
+        return super().peer(name, **options)
+
+    def wait_for(self, name, connected="true"):
+        wait_until(lambda: read_handler(self.control, f"{name}.connected") == connected, what=f"{name}: {connected}")
+
+
 def forward(peers, source, ways, queue=0):
     """Sends frames, each with the port that it is to leave by (None: none), so many at a time that no ring is too small
     for them; all of them leave there, in order, and nothing else does."""

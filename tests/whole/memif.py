@@ -218,8 +218,8 @@ class Listener:
         self.socket.listen(4)
         self.socket.settimeout(60)
 
-    def accept(self, queues=1, **options):
-        return Server(self.socket.accept()[0], queues, **options)
+    def accept(self, queues=1, back=None, **options):
+        return Server(self.socket.accept()[0], queues, back, **options)
 
     def __enter__(self):
         return self
@@ -229,13 +229,16 @@ class Listener:
 
 
 class Server(Peer):
+    """It sends by `queues` rings, and receives from `back`, or as many."""
+
     server = True
 
-    def __init__(self, channel, queues, waits=False):
+    def __init__(self, channel, queues, back=None, waits=False):
         super().__init__()
+        back = back or queues
         self.channel = channel
         channel.settimeout(60)
-        self.say(HELLO, struct.pack("<32sHHHHHB", b"python", VERSION, VERSION, 255, queues - 1, queues - 1, 14))
+        self.say(HELLO, struct.pack("<32sHHHHHB", b"python", VERSION, VERSION, 255, queues - 1, back - 1, 14))
         rings = {}
         while True:
             kind, body, file = self.hear([INIT, ADD_REGION, ADD_RING, CONNECT])
@@ -254,7 +257,7 @@ class Server(Peer):
             else:
                 break
             self.say(ACK)
-        self.back = [Ring(self.regions, *rings[1, i]) for i in range(queues)]
+        self.back = [Ring(self.regions, *rings[1, i]) for i in range(back)]
         self.out = [Ring(self.regions, *rings[0, i]) for i in range(queues)]
         for ring in self.back + self.out:
             ring.head = ring.tail = 0
@@ -263,6 +266,8 @@ class Server(Peer):
 
 
 class Client(Peer):
+    """As Server."""
+
     server = False
 
     def connects(self, path):
@@ -272,16 +277,20 @@ class Client(Peer):
             return True
         return False
 
-    def __init__(self, path, queues=1, log2_size=10, buffer_bytes=2048, waits=False, new_event=lambda: os.eventfd(0)):
+    def __init__(
+        self, path, queues=1, log2_size=10, buffer_bytes=2048, back=None, waits=False, new_event=lambda: os.eventfd(0)
+    ):
         super().__init__()
+        back = back or queues
+        rings = [(True, index) for index in range(queues)] + [(False, index) for index in range(back)]
         self.buffer_bytes = buffer_bytes
         self.channel = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.channel.settimeout(60)
         wait_until(lambda: self.connects(path), what="the connection")
         self.hear([HELLO])
         size, ring_bytes = 1 << log2_size, 128 + (16 << log2_size)
-        buffers = 2 * queues * ring_bytes
-        total = buffers + 2 * queues * size * buffer_bytes
+        buffers = len(rings) * ring_bytes
+        total = buffers + len(rings) * size * buffer_bytes
         file = os.memfd_create("test", os.MFD_ALLOW_SEALING)
         os.ftruncate(file, total)
         fcntl.fcntl(file, 1033, 2)  # F_ADD_SEALS, F_SEAL_SHRINK
@@ -289,8 +298,8 @@ class Client(Peer):
         self.regions.append(memory)
         self.say_and_wait(INIT, struct.pack("<HIB", VERSION, 0, 0))
         self.say_and_wait(ADD_REGION, struct.pack("<HQ", 0, total), file)
-        for number in range(2 * queues):
-            to_server, index, offset = number < queues, number % queues, number * ring_bytes
+        for number, (to_server, index) in enumerate(rings):
+            offset = number * ring_bytes
             struct.pack_into("<I", memory, offset, COOKIE)
             event = new_event()
             ring = Ring(self.regions, 0, offset, log2_size, event, buffer_bytes)
@@ -300,7 +309,7 @@ class Client(Peer):
             self.say_and_wait(ADD_RING, struct.pack("<HHHIBH", int(to_server), index, 0, offset, log2_size, 0), event)
         self.say(CONNECT)
         self.hear([CONNECTED])
-        for queue in range(queues):
+        for queue in range(back):
             self.give_back(queue)
         self.mask(not waits)
         os.close(file)
