@@ -52,45 +52,6 @@ struct RingOutputs {
   }
 };
 
-/** Which buffer lies behind which descriptor of the transmitting rings, as far as there is room, as NearBuffers have it
- *  of one ring. In shared memory itself; the whole block calls its functions. */
-struct NearOutputBuffers {
-  uint32_t* far[kMaxOutputs];  ///< where they lie else
-  uint32_t* buffer;            ///< [kNearOutputBuffers]
-
-  /** Lets the rings, which are this block's, name those at `memory`. In place after the next sync. */
-  __device__ void fetch(RingOutputs& outputs, uint32_t* memory) {
-    if (threadIdx.x == 0) buffer = memory;
-    __syncthreads();
-    each(outputs, [this](uint32_t, const RingEnd& end, uint32_t at) {
-      for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) buffer[at + slot] = end.buffers[slot];
-    });
-    __syncthreads();
-    if (threadIdx.x != 0) return;
-    for (uint32_t o = 0; o < outputs.count; ++o) far[o] = outputs.of[o].end.buffers;
-    each(outputs, [this](uint32_t, RingEnd& end, uint32_t at) { end.buffers = buffer + at; });
-  }
-  /** Writes them back, when no warp uses the rings any more. */
-  __device__ void put_back(RingOutputs& outputs) const {
-    each(outputs, [this](uint32_t o, const RingEnd& end, uint32_t at) {
-      for (uint32_t slot = threadIdx.x; slot < end.size; slot += blockDim.x) far[o][slot] = buffer[at + slot];
-    });
-  }
-
- private:
-  /** Calls `visit(o, end, at)` for the rings that fit, whose first descriptor's buffer is that of number `at`. */
-  template <class Visit>
-  static __device__ void each(RingOutputs& outputs, const Visit& visit) {
-    uint32_t at = 0;
-    for (uint32_t o = 0; o < outputs.count; ++o) {
-      RingEnd& end = outputs.of[o].end;
-      if (!end.owner || end.size > kNearOutputBuffers - at) continue;
-      visit(o, end, at);
-      at += end.size;
-    }
-  }
-};
-
 /** Takes a tile's packets to the rings that their exits say. In steps, each but the copy called and not inlined, with
  *  what is between them in shared memory: so ptxas spills nothing. One warp. */
 class RoutedPlacing {
@@ -329,7 +290,6 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
   RingOutputs& outputs = outputs_memory.value();
   __shared__ NearBoard board;
   __shared__ NearBuffers rx;
-  __shared__ NearOutputBuffers tx;
   __shared__ RoutedRings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
@@ -341,8 +301,6 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
   __syncthreads();
   board.begin(pair, threadIdx.x, blockDim.x);
   rx.fetch(pair.rx);
-  const uint32_t users = blockDim.x / kLanes - 1;  // of the program's memory: all warps but the publisher
-  tx.fetch(outputs, reinterpret_cast<uint32_t*>(dynamic_shared() + users * serving.memory_units));
   __syncthreads();
   Warp::fill(pair);
   __syncthreads();
@@ -357,7 +315,6 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
     mine.work(user - 1);
   __syncthreads();
   rx.put_back(pair.rx);
-  tx.put_back(outputs);
   if (threadIdx.x != 0) return;
   RingControl& control = serving.controls[blockIdx.x];
   control.rx_position = RingProgress{board.progress}.received();

@@ -136,10 +136,6 @@ struct RingHandover {
   }
 };
 
-/** Which buffer lies behind which descriptor of the transmitting rings of a routed pair, in the block's dynamic shared
- *  memory behind that of its warps: of so many descriptors at most. */
-constexpr uint32_t kNearOutputBuffers = 8192;
-
 /** What a launch of the rings' kernel serves: block b the pair b / blocks, until its control says stop. */
 struct RingServing {
   const RingPair* pairs;      ///< pinned

@@ -64,8 +64,7 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
   const auto& split_kernels = split_kernels_[routed ? 0 : static_cast<int>(kind)];
   const Kernel& runs = routed ? routed_ : split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
   const int least = split || spread ? 1 : 2;  // in a block: of one that does all, the scout takes packets as well
-  const size_t buffers = routed ? kNearOutputBuffers * sizeof(uint32_t) : 0;
-  const size_t fit = bytes == 0 ? kMaxRingWorkers + 1 : (runs.most_dynamic_bytes - buffers) / bytes;
+  const size_t fit = bytes == 0 ? kMaxRingWorkers + 1 : runs.most_dynamic_bytes / bytes;
   if (fit < static_cast<size_t>(least))
     throw Error(
         format("who serves a port's rings wants %zu bytes of shared memory, a block has %zu for at least %d; "
@@ -77,7 +76,7 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
   const int teams = workers * std::clamp(static_cast<int>(at_once), 1, kTeamsAtOnce) / kTeamsAtOnce;
   set.blocks = spread ? std::clamp(teams, 1, kMaxTeamsHere) + 1 : 1;
   const int here = spread ? 1 : std::min(workers_here(workers), static_cast<int>(fit) - (split ? 0 : 1));
-  const size_t dynamic_bytes = static_cast<size_t>(split || spread ? here : here + 1) * bytes + buffers;
+  const size_t dynamic_bytes = static_cast<size_t>(split || spread ? here : here + 1) * bytes;
   const auto add_stage = [&](const Kernel& kernel, const char* what, int warps, size_t bytes) {
     cudaStream_t stream{};
     HEDDLE_CUDA_CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
