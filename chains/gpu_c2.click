@@ -1,7 +1,7 @@
 // Chain C2 of Gaviss (Guo, Zhang, Wang, TPDS 2022) on the GPU alone: NIDS, router, IPsec gateway.
-// It takes frames from the rings of a NIC and sends them on as ESP, numbered in the order in which they came. What the
-// NIDS's pattern stage suspects is counted and goes on like the rest: nobody confirms it. With the CPU's help:
-// c2.click.
+// It takes frames from the rings of a NIC and sends them on as ESP, numbered in the order in which they came. The
+// NIDS is a monitor: packets go on at once, and the host confirms what the GPU suspects and writes alerts. One that can
+// stop packets takes the CPU's help: c2.click.
 //
 //     install -m 600 chains/ipsec.keys build/ipsec.keys
 //     heddle run chains/gpu_c2.click --device gpu
@@ -9,14 +9,13 @@
 // It runs until it is interrupted. A soft NIC plays the chip's part, as in soft_nic.click; here its wire is a capture
 // file. Without a GPU: --device simt, which is slow and for trying.
 
-define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $SIGNATURES chains/nids.rules,
+define($IN chains/traffic.pcap, $KEYS build/ipsec.keys, $SIGNATURES chains/gpu_nids.rules,
        $ROUTES chains/routes.txt, $OUT build/gpu_c2);
 
 FromGPUPort(wire, SOFTNIC "net_pcap0,rx_pcap=$IN,tx_pcap=${OUT}_tunnel.pcap")
 	-> ip :: CheckIPHeader(14, DEVICE gpu)
-	-> ids :: NIDS($SIGNATURES, DEVICE gpu)
+	-> ids :: NIDS($SIGNATURES, EVE ${OUT}_alerts.json, DEVICE gpu)
 	-> rt :: DirectIPLookup(FILE $ROUTES, DEVICE gpu);
-ids[1] -> suspects :: Counter -> rt;
 rt[0] -> inside :: Counter -> number :: IPsecSequence(esp, DEVICE gpu)
 	-> esp :: IPsecEncap($KEYS, OFFSET 14, DEVICE gpu) -> ToGPUPort(wire);
 rt[1] -> servers :: Counter -> number;

@@ -10,6 +10,7 @@ import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from test_gpu_ipsec_replay import decap
+from test_gpu_nids import alerts
 from whole import captures, ipsec, judge, memif
 from whole.control import Control
 from whole.gpu_ports import SIMT, Mirror
@@ -312,9 +313,11 @@ def test_chains_of_security_functions(heddle, tmp_path, chain):
     }
     text = re.sub(r"FromGPUPort\(.*\)", f"FromDump({quoted(source)})", path.read_text())
     text = text.replace("ToGPUPort(wire)", f"ToDump({quoted(tmp_path / 'cpu.pcap')})")
-    on_cpu = Report(heddle.ok("run", "--json", "-e", text.replace(", DEVICE gpu", "")).json)
+    text = text.replace(", DEVICE gpu", "")
+    on_cpu = Report(heddle.ok("run", "--json", "-e", text, f"OUT={tmp_path}/cpu").json)
     got, wanted = captures.frames(tmp_path / "gpu_tunnel.pcap"), captures.frames(tmp_path / "cpu.pcap")
     assert [demonstration(frame) for frame in got] == [demonstration(frame) for frame in wanted] != []
+    assert alerts(tmp_path / "gpu_alerts.json") == alerts(tmp_path / "cpu_alerts.json") != []
     for one in on_cpu.all["elements"]:
         if not re.match("FromDump|ToDump", one["class"]):
             assert report.one(one["name"])["packets"] == one["packets"], one
