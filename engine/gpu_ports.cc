@@ -197,7 +197,11 @@ const GpuPorts::Port& GpuPorts::port_of(int node) const {
 
 void GpuPorts::open() {
   for (Port& port : ports_)
-    if (port.is_new(this) && !port.rings->nic && !std::exchange(port.is_open, true)) port.rings->memif->open();
+    if (port.is_new(this) && !port.rings->nic && !std::exchange(port.is_open, true)) try {
+        port.rings->memif->open();
+      } catch (const Error& error) {
+        refuse(port, std::string("SOCKET: ") + error.what());
+      }
 }
 
 void GpuPorts::start() {
@@ -330,6 +334,7 @@ void GpuPorts::look() {
     }
   }
   if (has_failed()) return;
+  for (const Port& each : ports_) each.rings->look_for_buffers();
   for (Way& way : ways_)
     if (way.lacks_peer()) end(way);
   begin_those_that_can();

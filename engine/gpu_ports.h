@@ -101,11 +101,12 @@ class GpuPorts {
     }
     /** Whether packets can come, and go by one port at least. */
     bool is_up() const {
-      return from->is_up() && std::ranges::any_of(to, [](const Exit& exit) { return exit.port->is_up(); });
+      return from->is_up() && std::ranges::any_of(to, [](const Exit& exit) { return exit.port->takes_packets(); });
     }
     /** Whether a peer has come that the kernel does not know. */
     bool lacks_peer() const {
-      return running && std::ranges::any_of(to, [](const Exit& exit) { return !exit.served && exit.port->is_up(); });
+      return running &&
+             std::ranges::any_of(to, [](const Exit& exit) { return !exit.served && exit.port->takes_packets(); });
     }
   };
   static uint32_t whole_lines(uint32_t bytes);  ///< of a buffer: rounded up to lines of 128 bytes

@@ -100,7 +100,7 @@ void GpuPorts::begin(Way& way) {
   std::vector<gpu::RingPair> pairs;
   std::vector<gpu::RingOutput> all_outputs;  // of pairs that have several
   const Segment& plan = way.segment->plan();
-  for (Exit& exit : way.to) exit.served = exit.port->is_up();
+  for (Exit& exit : way.to) exit.served = exit.port->takes_packets();
   for (uint32_t queue = 0; queue < way.from->queues(kReceive); ++queue) {
     const std::vector<gpu::RingOutput> own = outputs(way, queue);
     pairs.push_back({way.from->ring_end(kReceive, queue), own[0].end});

@@ -141,7 +141,7 @@ std::vector<Report::Traffic> Engine::traffic() const {
   std::vector<Report::Traffic> traffic;
   for (size_t s = 0; s < plan.segments.size(); ++s) {
     const Segment& segment = plan.segments[s];
-    if (!segment.processor.is_gpu()) continue;
+    if (!segment.processor.is_gpu() || segment.has_rings()) continue;  // of rings nobody counts what crosses
     LaneBytes sum;
     Worker::Sides sides;
     for (auto& worker : workers()) {
@@ -152,14 +152,12 @@ std::vector<Report::Traffic> Engine::traffic() const {
       sides.on_cpu += here.on_cpu, sides.bytes_on_cpu += here.bytes_on_cpu, sides.switches += here.switches;
     }
     const auto less = [](uint64_t all, uint64_t part) { return all - std::min(all, part); };
-    uint64_t all_packets = 0, all_bytes = 0;
-    for (size_t k = 0; k < segment.entrances(); ++k)
-      all_packets += packets(segment.nodes[k]), all_bytes += bytes(segment.nodes[k]);
-    const uint64_t entered = less(all_packets, sides.on_cpu);
+    const uint64_t entered = less(packets(segment.nodes[0]), sides.on_cpu);
     const auto declared = [&](AtomSet fields) -> uint64_t {
       if (gathers(segment.transport) || copies_by_engine(segment.transport)) return 0;
       const Atoms::Size size = plan.atoms.size(fields & plan.atoms.packet_atoms());
-      return size.open ? less(all_bytes, sides.bytes_on_cpu) : entered * static_cast<uint64_t>(size.bytes);
+      return size.open ? less(bytes(segment.nodes[0]), sides.bytes_on_cpu)
+                       : entered * static_cast<uint64_t>(size.bytes);
     };
     traffic.push_back({static_cast<int>(s), plan.name_of(segment.processor), sum.to_gpu, sum.from_gpu,
                        declared(segment.in), declared(segment.out)});

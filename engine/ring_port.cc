@@ -42,9 +42,7 @@ RingPort::RingPort(std::string name, const GPUPort::Config& config, const GpuPor
       device(config.soft_nic == nullptr ? "" : config.soft_nic->device),
       elements(std::move(elements)),
       user(user) {
-  if (!config.is_nic()) return;
-  nic = std::make_unique<SoftNicPort>(config);
-  losses = std::make_shared<softnic::Counts>();
+  if (config.is_nic()) nic = std::make_unique<SoftNicPort>(config);
 }
 
 std::string RingPort::difference(const GPUPort::Config& next) const {
@@ -102,7 +100,17 @@ void RingPort::begin_rings() {
 
 void RingPort::tell_elements() {
   const bool connected = is_up() && number == peer_number();
-  for (GPUPort* element : elements) element->connected = connected, element->connections = connections;
+  for (GPUPort* element : elements) {
+    element->connected = connected && (element->receives() || takes_packets());
+    element->connections = connections;
+  }
+}
+
+void RingPort::look_for_buffers() {
+  if (nic || is_client() || has_buffers || memif->session() == nullptr) return;
+  has_buffers = std::ranges::any_of(memif->session()->transmitting(), [](const memif::SharedRing& shared) {
+    return __atomic_load_n(&shared.ring->head, __ATOMIC_RELAXED) != 0;
+  });
 }
 
 gpu::RingEnd RingPort::ring_end(Direction direction, uint32_t queue) const {
@@ -159,8 +167,31 @@ void RingPort::forget_nic(PortMemory& memory) {
   }
 }
 
+/** Indices count to 65,536, and what the peer has made of its own is no more than a ring holds. */
+void RingPort::count_left(const memif::Session& session) const {
+  const Rings &in = directions[kReceive], &out = directions[kTransmit];
+  if (number != peer_number() || in.positions.empty()) return;  // its rings have not begun
+  const auto load = [](const uint16_t& index) { return __atomic_load_n(&index, __ATOMIC_ACQUIRE); };
+  const auto within = [](uint32_t distance, const memif::SharedRing& shared) -> uint64_t {
+    return std::min(distance & 0xffff, 1u << shared.log2_size);
+  };
+  for (size_t i = 0; i < session.receiving().size(); ++i) {
+    const memif::SharedRing& shared = session.receiving()[i];
+    const uint32_t filled = load(is_client() ? shared.ring->tail : shared.ring->head);
+    losses->unprocessed += within(filled - in.positions[i].rx_position, shared);
+  }
+  for (size_t i = 0; i < session.transmitting().size(); ++i) {
+    const memif::SharedRing& shared = session.transmitting()[i];
+    // A client's peer says up to where it has read, a server's up to where it has given buffers: a ring's size ahead.
+    const uint32_t read = is_client() ? load(shared.ring->tail) : load(shared.ring->head) - (1u << shared.log2_size);
+    losses->unsent += within(out.positions[i].tx_position - read, shared);
+  }
+}
+
 void RingPort::forget_peer(PortMemory& memory, memif::Session& session) {
   for (GPUPort* element : elements) element->connected = false;
+  count_left(session);
+  has_buffers = false;
   peer_memory.clear();
   auto* server = dynamic_cast<memif::ServerSession*>(&session);
   if (server == nullptr) return;

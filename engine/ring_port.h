@@ -53,15 +53,21 @@ struct RingPort {
   void tell_elements();
   /** Ends the connection, and gives back what the port has of GPUs, whose kernels do not serve it any more. */
   void close(PortMemory& memory, const std::string& reason);
-  /** The peer has gone: what it has shared is not used any more. */
+  /** The peer has gone: what it has shared is not used any more, and what lies in its rings is counted as lost. */
   void forget_peer(PortMemory& memory, memif::Session& session);
 
   /** The NIC has gone: what it has shared is not used any more, and what lies in its rings is counted as lost. */
   void forget_nic(PortMemory& memory);
+  /** Counts what lies in the rings of a memif whose connection ends. */
+  void count_left(const memif::Session& session) const;
 
   /** The process that plays its NIC; null: this one does, or it is a memif. */
   softnic::Remote* remote() const { return nic ? nic->remote() : nullptr; }
   bool is_up() const { return remote() ? remote()->is_up() : nic != nullptr || memif->session() != nullptr; }
+  /** Whether its peer, too, is ready for packets: a client gives a server its buffers when it is connected already. */
+  bool takes_packets() const { return is_up() && (nic != nullptr || is_client() || has_buffers); }
+  /** Looks whether the peer has given buffers. */
+  void look_for_buffers();
   /** Of the connection that there is. */
   uint64_t peer_number() const { return remote() ? remote()->number() : nic ? 0 : memif->number(); }
   // Of one whose peer is another program, which comes and goes.
@@ -92,14 +98,15 @@ struct RingPort {
   std::string told;                                 ///< why its peers have not been connected to, as last printed
   std::chrono::steady_clock::time_point reached{};  ///< when its peer was, the last time, or when it was opened
   std::unique_ptr<SoftNicPort> nic;                 ///< in memif's place
-  std::shared_ptr<softnic::Counts> losses;          ///< its
-  memif::Interrupts interrupts;                     ///< to its peer, of the connection that directions are about
+  const std::shared_ptr<softnic::Counts> losses = std::make_shared<softnic::Counts>();
+  memif::Interrupts interrupts;  ///< to its peer, of the connection that directions are about
   Rings directions[2];
   std::vector<std::string> users;        ///< by transmitting ring: whose packets it has, "lan 0": ring pair 0 of port
                                          ///< lan
   uint64_t number = 0, connections = 0;  ///< of the connection that directions are about; how many there have been
   std::vector<gpu::SharedMemory> peer_memory;  ///< a server's, of the connection
   uint32_t peer_capacity = 0;                  ///< the same: bytes that its peer's buffers hold
+  bool has_buffers = false;                    ///< the same: its peer has given some
   std::vector<GPUPort*> elements;              ///< of the configuration that runs
   const GpuPorts* user = nullptr;              ///< who is to close it
 };

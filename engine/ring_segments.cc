@@ -27,6 +27,8 @@ std::string remedy(const Node& node, const NodePlan& plan) {
   if (gpu::function_id(node.element->class_name) >= 0 && !plan.processor.is_gpu())
     return "give " + node.element->name + " DEVICE gpu" +
            (node.element->follows_device() ? ", or run with --device gpu" : "");
+  if (node.element->neutral().has_value() && node.element->moves_head() < 0)
+    return "put a Strip of as many bytes before it, or take it out: it puts back what has been stripped";
   if (gpu::function_id(node.element->class_name) >= 0 || node.element->neutral().has_value())
     return "place all functions between the ports on one GPU, with nothing but FromGPUPorts before them";
   return "take it out, or use FromDPDKDevice and ToDPDKDevice, whose packets the CPU sees";

@@ -134,3 +134,26 @@ def test_an_index_that_lies_ends_that_connection_alone(heddle, place, role, liar
         result = router.running.interrupt()
     assert result.code == 0
     assert f"GPU port {liar}: the peer says that it has emptied" in result.err
+
+
+@pytest.mark.parametrize("role", ["client", "server"])
+def test_what_lies_in_the_rings_of_a_peer_that_goes_is_counted(heddle, place, role):
+    """What it has not taken, and what it has sent and nobody has received, for the other port has no peer by then."""
+    with contextlib.ExitStack() as stack:
+        router = Router(heddle, place, stack, {"in": role, "out": role}, chain="")
+        peers = router.peers()
+        out = peers["out"]
+        peers["in"].send_all(numbered(100)[:30])
+        wait_until(lambda: len(out.receive()) + out.back[0].position >= 20, what="some frames")
+        taken = out.back[0].position
+        peers["in"].send_all(numbered(10))
+        wait_until(lambda: (out.filled() - taken) & 0xFFFF == 40 - taken, what="all frames")
+        out.close()
+        router.wait_for("out", "false")
+        peers["in"].send_all(numbered(5))
+        peers["in"].close()
+        router.wait_for("in", "false")
+        report = router.end()
+    assert report.one("out")["packets"] == 40
+    assert report.one("out")["statistics"]["unsent"] == 40 - taken
+    assert report.one("FromGPUPort@1")["statistics"]["unprocessed"] == 5

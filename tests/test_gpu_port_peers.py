@@ -332,3 +332,9 @@ def test_who_calls_nobody_says_so(heddle, place, keyword):
         assert line == f"heddle: GPU port a: its peer is not there: socket '{path}': No such file or directory\n"
         result = running.interrupt()
     assert (result.code, result.err) == (0, "")
+
+
+def test_a_server_that_cannot_listen_names_its_element(heddle, place):
+    chain = f"FromGPUPort(a, SOCKET {place}/missing/a.sock, ROLE server) -> EtherMirror -> p :: ToGPUPort(a)"
+    message = "<expression>:1:1: FromGPUPort 'FromGPUPort@1': SOCKET: socket '"
+    assert message in heddle.fails("run", "-e", chain, *SIMT)

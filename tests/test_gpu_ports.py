@@ -301,6 +301,8 @@ MISTAKES = {
     "not run with it there; take it out, or use FromDPDKDevice and ToDPDKDevice",
     "FromGPUPort(a, SOCKET x) -> ToGPUPort(a)": "put a function between the two ports",
     "FromGPUPort(a, SOCKET x) -> EtherMirror -> Discard": "Discard 'Discard@3', on its way, does not run with it there",
+    "FromGPUPort(a, SOCKET x) -> XOR(1) -> Unstrip(14) -> ToGPUPort(a)": "put a Strip of as many bytes before it, or take it "
+    "out: it puts back what has been stripped",
     "FromDump(x) -> EtherMirror -> ToGPUPort(a, SOCKET x)": "ToGPUPort 'ToGPUPort@3': packets come to it from EtherMirror "
     "'EtherMirror@2', not from a FromGPUPort on its GPU",
     "FromGPUPort(a) -> EtherMirror -> ToGPUPort(a)": "SOCKET is missing: where is the peer of port a found?",

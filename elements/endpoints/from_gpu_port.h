@@ -68,10 +68,9 @@ namespace heddle {
  *  whose ring indices make no sense is disconnected, and standard error says so.
  *
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
- *  Statistics: `connections` (peers that have come so far); of a soft NIC `bad_length` (the device gave a frame without
- *  bytes, or more than its buffer has), `too_large` (nothing held it), `unprocessed` (in the ring when the program
- *  ended). A process that plays a NIC prints the former itself; `unprocessed` are then buffers that were in the ring
- *  when it went.
+ *  Statistics: `connections` (peers that have come so far); `unprocessed` (frames in the rings when the peer went, or
+ *  the program ended; of a process that plays a NIC, which prints the others itself, buffers); of a soft NIC
+ *  `bad_length` (the device gave a frame without bytes, or more than its buffer has), `too_large` (nothing held it).
  *
  *  Example:
  *

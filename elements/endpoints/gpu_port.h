@@ -41,7 +41,7 @@ class GPUPort : public Element {
   // Set by the engine while it runs.
   std::atomic<bool> connected{false}, failed{false};
   std::atomic<uint64_t> connections{0};
-  std::shared_ptr<softnic::Counts> losses;  ///< of a soft NIC, those of its other element, too; null: it is a memif
+  std::shared_ptr<softnic::Counts> losses;  ///< of the port, its other element's, too; null: it has not been opened
   bool has_peer = true;                     ///< another program, which comes and goes
 
  private:

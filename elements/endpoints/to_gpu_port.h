@@ -20,9 +20,9 @@ namespace heddle {
  *  several ToGPUPorts.
  *
  *  Handlers: `count`, `byte_count`, `dropped` (r), `reset_counts` (w), `connected` (r: whether a peer is there).
- *  Statistics: `connections` (peers that have come so far); of a soft NIC, whose device then has not sent them:
- *  `too_long` (for its MTU), `malformed` (longer than the program's packets), `unsent` (it took them no more before the
- *  end; of NIC_SOCKET those that it had not fetched when it went).
+ *  Statistics: `connections` (peers that have come so far); `unsent` (packets in the rings that a peer had not taken
+ *  when it went, or the program ended; a soft NIC's device took them no more before the end); of a soft NIC, whose
+ *  device then has not sent them: `too_long` (for its MTU), `malformed` (longer than the program's packets).
  *
  *  Example:
  *
