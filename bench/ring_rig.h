@@ -145,7 +145,8 @@ class RingRig {
     }
   }
   void resume() {
-    const gpu::RingNodes nodes{exits(), 0, static_cast<uint16_t>(ways()), 1, last_node()};
+    const gpu::RingNodes nodes{exits(), 0,           static_cast<uint16_t>(ways()),
+                               1,       last_node(), static_cast<uint16_t>(ways() == 1 ? 0 : gpu::kMaxOutputs)};
     device_->start_rings(rings_id_, {program_, drops_, nodes, pairs_, outputs_});
   }
 

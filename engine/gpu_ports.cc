@@ -127,7 +127,8 @@ std::shared_ptr<RingPort> GpuPorts::running_port(const Port& port, const std::st
   if (former == nullptr) return nullptr;
   for (const Port& other : former->ports_) {
     RingPort& running = *other.rings;
-    const std::string difference = running.difference(port.config);
+    const std::string difference = running.difference(
+        port.config, std::ranges::any_of(port.elements, [](auto* element) { return !element->receives(); }));
     if (running.name == name && difference.empty()) return other.rings;
     if (running.name == name)
       refuse(port, format("port %s runs, and %s; leave it so, give the new port another name, or start the program "
@@ -226,7 +227,7 @@ void GpuPorts::take_over() noexcept {
     const std::lock_guard lock(mutex_);
     for (Port& port : ports_) {
       RingPort& rings = *port.rings;
-      rings.users = port.users;
+      rings.users = std::move(port.users);
       if (port.is_new(this)) continue;
       rings.user = this;
       rings.elements.swap(port.elements);
@@ -376,18 +377,20 @@ microseconds GpuPorts::wake_peers() {
 }
 
 bool GpuPorts::has_failed() {
+  bool failed = false;
   for (const Way& way : ways_) {
     if (way.segment->device().failure().empty()) continue;
+    failed = true;
     for (GPUPort* element : way.from->elements) element->failed = true;
     for (const Exit& exit : way.to)
       for (GPUPort* element : exit.port->elements) element->failed = true;
-    return true;
   }
-  return false;
+  return failed;
 }
 
 void GpuPorts::new_connection(RingPort& port) {
   port.number = port.peer_number();
+  port.told.clear();
   if (port.remote() != nullptr) {
     give_back();
     port.nic->connect(*memory_);

@@ -23,6 +23,13 @@ struct Peer {
     port.emplace(config, &rings, &buffers);
     port->open();
   }
+  /** Gives the buffers of its receiving rings, too: before that the program has no way for packets to it. */
+  void serve() {
+    port->serve();
+    if (port->session() == nullptr) return;
+    for (const memif::SharedRing& shared : port->session()->receiving())
+      __atomic_store_n(&shared.ring->head, uint16_t{1}, __ATOMIC_RELEASE);
+  }
   memif::PortConfig config;
   memif::Region rings, buffers{1 << 20};
   std::optional<memif::Port> port;
@@ -61,7 +68,7 @@ class GpuPortsTest : public testing::Test {
     Patience patience;
     while (!done() && !patience.is_over(simt::running_blocks())) {
       for (auto& peer : peers_)
-        if (peer.port) peer.port->serve();
+        if (peer.port) peer.serve();
       std::this_thread::yield();
     }
     EXPECT_TRUE(done());

@@ -107,9 +107,12 @@ void GpuPorts::begin(Way& way) {
     if (plan.routed) all_outputs.insert(all_outputs.end(), own.begin(), own.end());
   }
   // The GPU ports are its first nodes, in the order of its entrances.
-  const gpu::RingNodes nodes{static_cast<uint16_t>(plan.exits.size()), static_cast<uint16_t>(way.entrance),
+  const gpu::RingNodes nodes{static_cast<uint16_t>(plan.exits.size()),
+                             static_cast<uint16_t>(way.entrance),
                              static_cast<uint16_t>(plan.targets[way.entrance].drops.front() - gpu::kExit),
-                             plan.targets[way.entrance].outputs.front(), node_of(plan, plan.to[0])};
+                             plan.targets[way.entrance].outputs.front(),
+                             node_of(plan, plan.to[0]),
+                             static_cast<uint16_t>(way.to.size() == 1 ? way.to[0].number : gpu::kMaxOutputs)};
   try {
     device.start_rings(way.rings, {way.segment->newest(), way.segment->exit_counts_id(), nodes, pairs, all_outputs});
   } catch (const Error& error) {

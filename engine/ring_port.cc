@@ -45,7 +45,7 @@ RingPort::RingPort(std::string name, const GPUPort::Config& config, const GpuPor
   if (config.is_nic()) nic = std::make_unique<SoftNicPort>(config);
 }
 
-std::string RingPort::difference(const GPUPort::Config& next) const {
+std::string RingPort::difference(const GPUPort::Config& next, bool transmits) const {
   const memif::PortConfig &mine = config.memif, &its = next.memif;
   const auto is = [](const char* argument, auto value) {
     return std::string("its ") + argument + " is " + std::to_string(value);
@@ -61,9 +61,9 @@ std::string RingPort::difference(const GPUPort::Config& next) const {
   if (mine.interface.id != its.interface.id) return is("ID", mine.interface.id);
   if (mine.interface.secret != its.interface.secret) return "its SECRET is another one";
   if (mine.interface.receiving != its.interface.receiving) return is("QUEUES", mine.interface.receiving);
-  if (mine.interface.transmitting != its.interface.transmitting)
-    return format("packets come to it from %d ring pairs, not from %d", mine.interface.transmitting,
-                  its.interface.transmitting);
+  if (transmits && mine.interface.transmitting != its.interface.transmitting)
+    return format("it transmits by %d rings, one for each ring whose packets leave by it, and they would be %d",
+                  mine.interface.transmitting, its.interface.transmitting);
   if (mine.interface.log2_size != its.interface.log2_size) return is("NDESC", size());
   if (config.buffer_bytes != next.buffer_bytes) return is("BUFFER", config.buffer_bytes);
   return "";
@@ -147,7 +147,7 @@ void RingPort::disconnect(const std::string& reason) { remote() ? remote()->disc
 
 std::string RingPort::refusal() const {
   if (remote() != nullptr) return remote()->problem();
-  return memif->refused() ? memif->problem() : "";
+  return memif->refused() && unreachable().empty() ? memif->problem() : "";
 }
 
 void RingPort::forget_nic(PortMemory& memory) {

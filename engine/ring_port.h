@@ -38,8 +38,9 @@ struct RingPort {
 
   /** `user` has `elements` of it. */
   RingPort(std::string name, const GPUPort::Config& config, const GpuPorts* user, std::vector<GPUPort*> elements);
-  /** Why it cannot go on as one with these arguments: "its NDESC is 1024"; "": it can. */
-  std::string difference(const GPUPort::Config& config) const;
+  /** Why it cannot go on as one with these arguments, and, if it `transmits`, as many rings for that: "its NDESC is
+   *  1024"; "": it can. */
+  std::string difference(const GPUPort::Config& config, bool transmits) const;
   /** Whether one with these arguments, of another name, would be where only one can be: it listens at the same path, or
    *  is the same DPDK port's. */
   bool shares_place(const GPUPort::Config& config) const;

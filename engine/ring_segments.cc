@@ -14,6 +14,8 @@
 namespace heddle::passes {
 namespace {
 
+constexpr int kMostMemifRings = 256;  // each way, of DPDK's driver and VPP's
+
 template <class Port>
 bool is(const Node& node) {
   return dynamic_cast<const Port*>(node.element.get()) != nullptr;
@@ -23,7 +25,6 @@ std::string called(const Node& node) { return node.element->class_name + " '" + 
 
 /** What a node cannot have beside it in a chain of GPU ports, and what to do. */
 std::string remedy(const Node& node, const NodePlan& plan) {
-  if (is<GPUPort>(node)) return "put a function between the two ports, such as EtherMirror with DEVICE gpu";
   if (gpu::function_id(node.element->class_name) >= 0 && !plan.processor.is_gpu())
     return "give " + node.element->name + " DEVICE gpu" +
            (node.element->follows_device() ? ", or run with --device gpu" : "");
@@ -84,6 +85,14 @@ class Finder {
       : router_(router), plan_(plan), diagnostics_(diagnostics) {}
 
   void find() {
+    for (const Node& node : router_.nodes)
+      for (const int target : node.targets)
+        if (const Node& there = router_.nodes[static_cast<size_t>(target)];
+            is<FromGPUPort>(node) && is<ToGPUPort>(there))
+          error(node, format("its packets go to %s at once; put a function between the two ports, such as EtherMirror "
+                             "with DEVICE gpu",
+                             called(there).c_str()));
+    if (!diagnostics_.ok()) return;
     for (Segment& segment : plan_.segments)
       if (is<FromGPUPort>(router_.nodes[static_cast<size_t>(segment.nodes[0])])) follow(segment);
     for (size_t i = 0; i < router_.nodes.size(); ++i) {
@@ -134,20 +143,27 @@ class Finder {
     }
     if (to.empty()) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
     if (to.size() > gpu::kMaxOutputs)
-      return error(port, format("its packets leave by %zu ToGPUPorts, and %d can be; take some out", to.size(),
-                                gpu::kMaxOutputs));
+      return error(port,
+                   format("its packets, and those whose ways meet theirs, leave by %zu ToGPUPorts, and %d can be; "
+                          "take some out",
+                          to.size(), gpu::kMaxOutputs));
     segment.to = std::move(to);
     for (const int n : segment.nodes)
       if (is<FromGPUPort>(router_.nodes[static_cast<size_t>(n)])) segment.from.push_back({n, leaves_by(n, segment)});
   }
 
-  /** By which ports of a segment packets that are received by `port` may leave. */
-  std::vector<bool> leaves_by(int port, const Segment& segment) const {
+  /** By node: whether packets of a segment that are received by `port` may come there. */
+  std::vector<bool> nodes_behind(int port, const Segment& segment) const {
     std::vector<bool> is_behind(router_.nodes.size(), false);
     is_behind[static_cast<size_t>(port)] = true;
     for (const int n : segment.nodes)
       for (const int target : router_.nodes[static_cast<size_t>(n)].targets)
         if (is_behind[static_cast<size_t>(n)]) is_behind[static_cast<size_t>(target)] = true;
+    return is_behind;
+  }
+  /** By which ports of a segment they may leave. */
+  std::vector<bool> leaves_by(int port, const Segment& segment) const {
+    const std::vector<bool> is_behind = nodes_behind(port, segment);
     std::vector<bool> leaves;
     for (const int to : segment.to) leaves.push_back(is_behind[static_cast<size_t>(to)]);
     return leaves;
@@ -219,14 +235,15 @@ class Finder {
         if (config_of(port).split != config_of(segment.from[0].port).split)
           error(in, format("KERNELS: its packets meet those of %s, which has another; give both the same",
                            called(first).c_str()));
-        if (segment.routed) check_one_block(in, segment, config_of(port));
-        check_room(segment, in, config_of(port));
+        if (segment.routed) check_one_block(in, segment, std::ranges::count(leaves_by, true), config_of(port));
+        check_room(segment, port, config_of(port));
       }
     }
   }
-  void check_one_block(const Node& in, const Segment& segment, const GPUPort::Config& from) {
-    const std::string why = segment.to.size() > 1
-                                ? format("its packets leave by %zu ToGPUPorts", segment.to.size())
+  void check_one_block(const Node& in, const Segment& segment, ptrdiff_t exits, const GPUPort::Config& from) {
+    const std::string why = exits > 1 ? format("its packets leave by %td ToGPUPorts", exits)
+                            : segment.to.size() > 1
+                                ? format("its packets meet others, which leave by %zu ToGPUPorts", segment.to.size())
                                 : std::string("packets go from a memif to a soft NIC, or the other way");
     if (from.split) error(in, "KERNELS: " + why + ", which one kernel takes them to; leave split out");
     if (from.warp_batch > gpu::kMaxRingWorkers * gpu::kSlotPackets)
@@ -234,12 +251,13 @@ class Finder {
                        gpu::kMaxRingWorkers * gpu::kSlotPackets));
   }
   /** Functions work on packets where they lie, and in a peer's buffers nothing is kept free around them. */
-  void check_room(const Segment& segment, const Node& in, const GPUPort::Config& from) {
+  void check_room(const Segment& segment, int port, const GPUPort::Config& from) {
     if (from.is_nic() || from.memif.role != memif::Role::server) return;
+    const std::vector<bool> is_behind = nodes_behind(port, segment);
     for (const int n : segment.nodes) {
       const Node& node = router_.nodes[static_cast<size_t>(n)];
-      if (node.element->prepends() + node.element->appends() > 0)
-        error(in,
+      if (is_behind[static_cast<size_t>(n)] && node.element->prepends() + node.element->appends() > 0)
+        error(router_.nodes[static_cast<size_t>(port)],
               format("ROLE: packets of a client lie in its buffers, which have no room for what %s, on their way, puts "
                      "around them; let it be a client itself (ROLE client), or take a soft NIC",
                      called(node).c_str()));
@@ -261,10 +279,12 @@ class Finder {
               format("NIC_SOCKET: packets of %d ring pairs leave by it, and a NIC that a process plays has as many "
                      "rings each way, QUEUES %d; let as many ring pairs send to it, or take SOFTNIC",
                      transmitting, receiving));
-      else if (config.is_nic() && transmitting > static_cast<int>(softnic::kMaxQueues))
-        error(node, format("packets of %d ring pairs leave by it, and a soft NIC has at most %u rings each way; give "
-                           "the ports before it fewer QUEUES",
-                           transmitting, softnic::kMaxQueues));
+      else if (const int most = config.is_nic() ? static_cast<int>(softnic::kMaxQueues) : kMostMemifRings;
+               transmitting > most)
+        error(node,
+              format("packets of %d ring pairs leave by it, and a %s has at most %d rings each way; give the ports "
+                     "before it fewer QUEUES",
+                     transmitting, config.is_nic() ? "soft NIC" : "memif", most));
     }
   }
   /** A process plays the NIC of one port. */

@@ -37,7 +37,7 @@ struct Program {
   };
   Node nodes[kMaxNodes];
   uint16_t targets[kMaxTargets];
-  uint16_t count;  ///< nodes in use; packets enter at nodes[0]
+  uint16_t count;  ///< nodes in use; packets of slots enter at nodes[0], those of rings where RingNodes says
 
   /** Where a column lies in the tile: in 32-bit words of kSlotPackets packets, even for wide ones; kNoColumn:
    *  nowhere. */

@@ -66,7 +66,7 @@ struct RingPair {
 };
 
 /** One of the transmitting rings that packets of a receiving one leave by: that of exit i of the program is number i.
- *  If there are several, packets for one that is full, or has no peer, are dropped, and else none are received. */
+ *  If packets leave by several, those for one that is full, or has no peer, are dropped; else no more are received. */
 struct RingOutput {
   RingEnd end;    ///< of size 0, and with the largest capacity: it has no peer
   bool swaps;     ///< its buffers and the receiving ring's lie in one memory, and change places; else it is copied
@@ -89,6 +89,7 @@ struct RingNodes {
   uint16_t first_receive_drop;  ///< exit of the first of its RingDrop
   uint16_t enters;              ///< the node at which packets enter
   uint16_t transmits;           ///< with one transmitting ring: the node that counts what is transmitted
+  uint16_t only_output;         ///< transmitting ring that all packets leave by, among several; kMaxOutputs: by several
 };
 
 /** Words between the host and who serves a pair, in pinned host memory; those that are polled have a line of their

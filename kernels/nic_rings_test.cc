@@ -54,7 +54,7 @@ class Nic {
     const gpu::RingStop stop = device_->stop_rings(rings_).at(0);
     pair_.rx.position = stop.rx_position, pair_.tx.position = stop.tx_position, pair_.rx.fresh = false;
   }
-  void resume() { device_->start_rings(rings_, {program_, drops_, {kExits, 0, 1, 1, 2}, std::span(&pair_, 1)}); }
+  void resume() { device_->start_rings(rings_, {program_, drops_, {kExits, 0, 1, 1, 2, 0}, std::span(&pair_, 1)}); }
 
   uint32_t tail(int ring) const { return __atomic_load_n(&tails_[ring * 32], __ATOMIC_ACQUIRE); }
   uint32_t owned(int ring) const { return (tail(ring) - head_[ring]) & (size_ - 1); }

@@ -233,7 +233,7 @@ class RingWarp {
     if (watch_.received() - done.received() > pair_.rx.size) watch_.fault = kRxIndexLies;
     if constexpr (Rings::kRouted) {
       if (const uint32_t fault = watch_.find_fault(); fault != kNoFault) watch_.fault = fault;
-      if (serving_.output_count > 1) return watch_.received();
+      if (serving_.nodes.only_output >= serving_.output_count) return watch_.received();
     } else if (watch_.limit() - done.sent() > pair_.tx.size) {
       watch_.fault = kTxIndexLies;
     }
@@ -293,7 +293,7 @@ class RingWarp {
     const RingProgress before{Words::load_relaxed(board_.progress)};
     const uint32_t to = before.received() + packets;
     uint32_t sent = before.sent() + placed;
-    if constexpr (Rings::kRouted) sent = watch_.outputs().sent[0];
+    if constexpr (Rings::kRouted) sent = watch_.outputs().sent[watch_.outputs().only];
     Words::store_release(board_.progress, RingProgress::of(to, sent).bits);
     release_to_system();
     Rings::tell(pair_, watch_, to, sent);

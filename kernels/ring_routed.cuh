@@ -29,18 +29,18 @@ struct RingOutputs {
   };
 
   RingOutput of[kMaxOutputs];
-  uint32_t count;
+  uint32_t count, only;                       ///< only: the one that all packets leave by; else 0
   uint32_t limit[kMaxOutputs];                ///< places before it may be filled, as the scout has last seen
   uint32_t sent[kMaxOutputs];                 ///< the peers are told that packets are there before it
   uint64_t behind[Tiles::kMax][kMaxOutputs];  ///< Placed, by tile
 
   /** The whole block calls it; in place after the next sync. */
-  __device__ void begin(const RingOutput* from, uint32_t outputs) {
+  __device__ void begin(const RingOutput* from, uint32_t outputs, uint32_t only_output) {
     gpu::take(of, from, outputs * sizeof(RingOutput));
     for (uint32_t i = threadIdx.x; i < Tiles::kMax * kMaxOutputs; i += blockDim.x)
       behind[i / kMaxOutputs][i % kMaxOutputs] = 0;
     __syncthreads();
-    if (threadIdx.x == 0) count = outputs;
+    if (threadIdx.x == 0) count = outputs, only = only_output < outputs ? only_output : 0;
     if (threadIdx.x >= outputs) return;
     limit[threadIdx.x] = sent[threadIdx.x] = of[threadIdx.x].end.position;
     behind[Tiles::place(~0u)][threadIdx.x] = Placed::of(~0u, false, of[threadIdx.x].end.position).bits;
@@ -191,7 +191,8 @@ struct RoutedRings {
       for (uint32_t o = 0; o < outputs_->count; ++o) told_sent_[o] = outputs_->of[o].end.position;
       RingWatch::start(pair.rx.position, pair.tx.position);
     }
-    __device__ uint32_t limit() const { return outputs_->limit[0]; }
+    /** Of the transmitting ring that all packets leave by, if there is but one. */
+    __device__ uint32_t limit() const { return outputs_->limit[outputs_->only]; }
     /** Looks; false when the host wants an end. One warp calls it. */
     __device__ __noinline__ bool look() {
       const uint32_t lane = threadIdx.x % kLanes, count = outputs_->count;
@@ -296,8 +297,10 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
   __shared__ RoutedTile tiles[kMaxRingWorkers + 1];
   take(&pair, serving.pairs + blockIdx.x, sizeof pair);
   take(&program, serving.program, sizeof program);
-  outputs.begin(serving.outputs + size_t{blockIdx.x} * serving.output_count, serving.output_count);
-  if (threadIdx.x == 0) pair.tx.position = outputs.of[0].end.position, watch.use(outputs);
+  outputs.begin(serving.outputs + size_t{blockIdx.x} * serving.output_count, serving.output_count,
+                serving.nodes.only_output);
+  __syncthreads();
+  if (threadIdx.x == 0) pair.tx.position = outputs.of[outputs.only].end.position, watch.use(outputs);
   __syncthreads();
   board.begin(pair, threadIdx.x, blockDim.x);
   rx.fetch(pair.rx);

@@ -4,10 +4,11 @@ import contextlib
 import random
 
 import pytest
+from whole import memif
 from whole.control import Control
 from whole.gpu_ports import SIMT, mirrored, numbered
-from whole.gpu_router import Mesh, to
-from whole.program import CHAINS, wait_until
+from whole.gpu_router import Mesh, lookup, to
+from whole.program import CHAINS, Report, read_handler, wait_until
 
 MEMIFS = ["client client", "server server", "client server", "client client client"]
 NICS = ["nic nic", "client nic", "server nic nic"]  # the peer that is their wire has one queue
@@ -126,6 +127,66 @@ def test_two_ports_that_send_to_one(heddle, place, kinds):
     assert (report.received, report.dropped) == (2000, 0)
 
 
+@pytest.mark.parametrize("more", [", KERNELS split", ", WARP_BATCH 480", ", WARP_BATCH 32"])
+def test_whatever_serves_them(heddle, place, more):
+    """Three kernels a port, several blocks, or one."""
+    with contextlib.ExitStack() as stack:
+        router = Mesh(
+            heddle, place, stack, mesh_of("client server"), chain="XOR(5)", outs=" -> first :: ToGPUPort(p0)", more=more
+        )
+        peers = {"p0": router.peer("p0"), "p1": router.peer("p1", back=1)}
+        frames = {name: numbered(500, seed) for seed, name in enumerate(peers)}
+        got = [[], []]
+
+        sent = dict.fromkeys(peers, 0)
+
+        def step():
+            for name, peer in peers.items():
+                sent[name] += peer.send(frames[name][sent[name] :])
+            for ring, to in enumerate(got):
+                to += peers["p0"].receive(ring)
+            return sum(map(len, got)) == 1000
+
+        wait_until(step, 120, "all frames")
+        report = router.end()
+    assert got == [[bytes(byte ^ 5 for byte in frame) for frame in frames[name]] for name in peers]
+    assert (report.received, report.dropped) == (1000, 0)
+
+
+def test_whose_packets_leave_by_one_port_waits_for_it(heddle, place):
+    """b's packets leave by two ports, and are dropped where a ring is full; a's leave by one of them, and wait."""
+    sockets = {name: f"{place}/{name}.sock" for name in "ab"}
+    chain = (
+        f"FromGPUPort(a, SOCKET {sockets['a']}, ROLE server, NDESC 64) -> EtherMirror -> o :: ToGPUPort(a); "
+        f"FromGPUPort(b, SOCKET {sockets['b']}, ROLE server, NDESC 64) -> {lookup(range(2))}; "
+        "rt[0] -> o; rt[1] -> p :: ToGPUPort(b)"
+    )
+    control = f"{place}/control"
+    with contextlib.ExitStack() as stack:
+        running = stack.enter_context(heddle.start("run", "--json", "-u", control, "-e", chain, *SIMT))
+        a = stack.enter_context(memif.Client(sockets["a"], 1, 6, back=2))
+        b = stack.enter_context(memif.Client(sockets["b"], 1, 6))
+        for name in "op":
+            wait_until(lambda name=name: read_handler(control, f"{name}.connected") == "true", what=name)
+        frames, sent, got = numbered(500, least=60), 0, []
+
+        def send():
+            nonlocal sent
+            sent += a.send(frames[sent:])
+            return sent
+
+        wait_until(lambda: send() == 128 and a.room() == 0, what="both rings full")
+        b.send_all([to(0, frame) for frame in numbered(60, 2, least=60)])
+        for _ in range(3):  # 64 places of o's ring for b, and none for more
+            b.send_all([to(0, frame) for frame in numbered(30, 3, least=60)])
+        wait_until(lambda: send() and got.extend(a.receive(0)) or len(got) == 500, what="all of a's")
+        result = running.interrupt()
+    assert (result.code, result.err) == (0, ""), result
+    report = Report(result.json)
+    assert got == [mirrored(frame) for frame in frames]
+    assert report.drops("o") == {"full": 150 - 64}
+
+
 def test_peers_come_and_go(heddle, place):
     """While a port has no peer, those for it are dropped there, and the others' go on; then it has its packets."""
     with contextlib.ExitStack() as stack:
@@ -177,7 +238,10 @@ def test_rings_keep_their_senders(heddle, place):
         control = Control(router.control)
         control.write("hotconfig", chain)
         more = chain + f"; FromGPUPort(p2, SOCKET {place}/p2.sock, ROLE server) -> meet"
-        assert "port p0 runs, and packets come to it from 2 ring pairs, not from 3" in control.refused(more)
+        assert (
+            "port p0 runs, and it transmits by 2 rings, one for each ring whose packets leave by it, and they would be 3"
+            in control.refused(more)
+        )
         exchange.run(200, seed=2)
         report = router.end()
     exchange.check()
