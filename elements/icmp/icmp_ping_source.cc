@@ -132,7 +132,7 @@ void ICMPPingSource::receive(Batch& batch) {
   spacing_us_ = interval;
   if (!reached_us(next_us_)) return;
   make(batch, now);
-  next_us_ = std::max(next_us_ + interval, now - interval);  // it does not catch up
+  next_us_ = std::max(next_us_ + interval, now - std::min(now, interval));  // it does not catch up
 }
 
 bool ICMPPingSource::answered(Packet* packet, uint32_t l3, uint64_t now) {
