@@ -120,7 +120,11 @@ void Broker::write(const std::string& name, const std::string& value) {
   const std::lock_guard lock(calling_);
   ++writes_;
   const Found found = look_up(name);
-  if (!found.handler->write) throw HandlerError(HandlerError::denied, "Handler '" + name + "' read-only");
+  if (!found.handler->write) {
+    const std::string& remedy = found.handler->remedy;
+    throw HandlerError(HandlerError::denied,
+                       "Handler '" + name + "' read-only" + (remedy.empty() ? "" : "; " + remedy));
+  }
   try {
     if (found.element == nullptr)
       found.handler->write(found.given(value));

@@ -159,6 +159,11 @@ class Element {
   /** Flushes and closes; what went wrong meanwhile is returned, "" = nothing. */
   virtual std::string stop() { return {}; }
 
+  /** Whether a client of a ControlSocket may write its `config` although the program was not started with -R (Click's
+   *  name for it, and true for the classes for which Click says so). No argument of such an element names a file, a
+   *  device or a program: it is not the client's to choose what the router opens. */
+  virtual bool can_live_reconfigure() const { return false; }
+
   // Hot reconfiguration (engine/reconfigure.cc). An element of a new configuration starts while the old one runs; then
   // packet threads stop between two batches, it takes over what its predecessor has, and threads go on in the new
   // configuration.

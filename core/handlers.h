@@ -17,6 +17,7 @@ struct Handler {
   /** Throws Error, and has changed nothing then, when `value` is not what it expects. */
   std::function<void(const std::string& value)> write{};
   bool takes_argument = false;  ///< a read may have an argument ("lookup 10.0.0.1")
+  std::string remedy{};         ///< without `write`: what would let it be written, for the message; "": nothing would
 };
 
 /** The handlers of one element, in the order of their registration:
@@ -45,6 +46,12 @@ class Handlers {
   }
   Handlers& write(std::string name, std::function<void(const std::string& value)> take) {
     at(std::move(name)).write = std::move(take);
+    return *this;
+  }
+
+  /** It cannot be written as things are; `remedy` says what to do about that. */
+  Handlers& read_only(std::string name, std::string remedy) {
+    at(std::move(name)).remedy = std::move(remedy);
     return *this;
   }
 

@@ -95,8 +95,10 @@ class Engine {
    *  the thread that calls wait(). `rewritten`: an element whose arguments are those of `plan` even if handlers have
    *  changed them meanwhile. */
   void reconfigure(const std::function<Configuration()>& plan, const std::string& rewritten = {});
-  /** Offers that as the handler `hotconfig`, whose value, the new configuration's text, `read` turns into it. */
-  void allow_reconfigure(std::function<Configuration(const std::string& text)> read);
+  /** Offers that as the handler `config` of elements that can_live_reconfigure(), and, if clients may change all there
+   *  is (`everything`), of every element, and as the handler `hotconfig`. `read` turns the text of a configuration into
+   *  one. */
+  void allow_reconfigure(std::function<Configuration(const std::string& text)> read, bool everything);
   /** How often it has been done. */
   int reconfigurations() const { return reconfigurations_; }
   /** How long packet threads stood still the last time, seconds. */
@@ -188,8 +190,13 @@ class Engine {
   void replace(const std::function<Configuration()>& plan, const std::string& rewritten);
   static std::vector<Heir> heirs(Generation& old, Generation& next);
   void check_replaceable(const Generation& next) const;
-  /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. */
-  void hand_over(std::unique_ptr<Generation>& next);
+  /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. `rewritten`: as
+   *  for reconfigure(). */
+  void hand_over(std::unique_ptr<Generation>& next, const std::string& rewritten);
+  /** Scripts without ports of what runs and of `next` change places: when the arguments of one other element,
+   *  `rewritten`, have changed, they go on where they are. None if that is "". A second call takes it back. Returns
+   *  whether there were any; takes no memory. */
+  bool exchange_scripts(Generation& next, std::span<const Heir> pairs, const std::string& rewritten);
   /** Makes all of `next` that has to do with GPUs, threads and handlers. Throws Error. */
   void prepare(Generation& next);
   /** Undoes that, gives what heirs have `taken` back, and lets what was paused go on as it was. */
@@ -230,6 +237,7 @@ class Engine {
   const bool has_master_;  // the last packet thread drives GPU segments for the others
   Tracer tracer_;
   std::function<Configuration(const std::string& text)> read_;  // of allow_reconfigure()
+  bool everything_ = false;                                     // likewise
   Resources resources_;
   std::unique_ptr<Broker> broker_;
   std::unique_ptr<Generation> now_;

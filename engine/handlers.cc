@@ -14,6 +14,8 @@
 namespace heddle {
 namespace {
 
+constexpr const char* kStartWithR =
+    "start the router with -R (--allow-reconfigure), which lets clients change all of its configuration";
 constexpr const char* kVersion = "2.1";  // of Click, whose language and handlers these are
 
 // Click's list: inputs, then outputs, a line each with kind and what it is connected to.
@@ -196,7 +198,10 @@ Broker::Members Engine::make_members(Generation& generation) {
     const int i = router.find(declaration.name);
     const Node& node = router.nodes[static_cast<size_t>(i)];
     const std::string shown = click::unparse_arguments(declaration, &hidden);
-    std::function<void()> reset;  // what the engine counts at an end
+    std::function<void()> reset;                                          // what the engine counts at an end
+    const bool has_place = !declaration.name.starts_with(kDriverPrefix);  // in the configuration's text
+    const bool is_writable = read_ && has_place && (everything_ || node.element->can_live_reconfigure());
+    const auto change = [this, name = declaration.name](const std::string& value) { change_arguments(name, value); };
     Broker::add(members, *node.element, click::has_secret(declaration) ? shown : node.config,
                 [=, this, &generation, &router, &node, &declaration, &reset](Handlers& list) {
                   list.read("ports", [&router, i] { return ports_text(router, i); });
@@ -207,15 +212,12 @@ Broker::Members Engine::make_members(Generation& generation) {
                     return text;
                   });
                   if (runs_by_itself(router, i)) add_task_handlers(generation, i, list);
-                  if (read_ && !declaration.name.starts_with(kDriverPrefix))
-                    list.write("config", [this, name = declaration.name](const std::string& value) {
-                      change_arguments(name, value);
-                    });
+                  if (everything_ && has_place) list.write("config", change);
                   const auto* has_arguments = dynamic_cast<const HasArgumentHandlers*>(node.element.get());
                   for (size_t a = 0; has_arguments != nullptr && a < declaration.arguments.size(); ++a) {
                     const std::string handler = has_arguments->argument_handlers() + std::to_string(a);
                     list.read(handler, [&declaration, a] { return declaration.arguments[a].text; });
-                    if (read_)
+                    if (is_writable)
                       list.write(handler, [this, &declaration, a](const std::string& value) {
                         std::string all;
                         for (size_t i = 0; i < declaration.arguments.size(); ++i)
@@ -225,8 +227,12 @@ Broker::Members Engine::make_members(Generation& generation) {
                   }
                   if (node.targets.empty() || node.predecessors.empty()) reset = add_counts(generation, i, list);
                 });
-    // Counts of its own begin anew together with these.
     Handlers& list = members.list.back().handlers;
+    if (const bool of_its_own = static_cast<bool>(list.find("config")->write); !of_its_own && is_writable)
+      list.write("config", change);
+    else if (!of_its_own && read_ && has_place)
+      list.read_only("config", kStartWithR);
+    // Counts of its own begin anew together with these.
     for (const char* name : {"reset_counts", "reset"})
       if (const Handler* own = list.find(name); reset && own != nullptr)
         list.write(name, [reset, write = own->write](const std::string& value) { write(value), reset(); });

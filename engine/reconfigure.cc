@@ -104,7 +104,7 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
     }
     start_elements(*next);
     check_running();
-    hand_over(next);
+    hand_over(next, rewritten);
   } catch (...) {
     next->gpu_ports.reset();
     next->ports->roll_back();
@@ -116,7 +116,7 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
 }
 
 /** What is paused stays whole until nothing can fail any more: memory that is missing is missed before. */
-void Engine::hand_over(std::unique_ptr<Generation>& next) {
+void Engine::hand_over(std::unique_ptr<Generation>& next, const std::string& rewritten) {
   const std::lock_guard lock(changing_);
   const std::lock_guard no_patch(updating_);
   const std::vector<Heir> pairs = heirs(*now_, *next);
@@ -128,7 +128,9 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
   now_->scheduler.pause();
   if (now_->gpus != nullptr) now_->gpus->pause();
   size_t taken = 0;
+  const bool exchanged = exchange_scripts(*next, pairs, rewritten);
   try {
+    if (exchanged) next->members = make_members(*next);
     for (; taken < pairs.size(); ++taken) pairs[taken].heir->take_state(*pairs[taken].predecessor);
     spent_.clear();
     prepare(*next);
@@ -136,6 +138,7 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
     count_lost(*now_);
   } catch (...) {
     std::tie(earlier_, earlier_received_, earlier_received_bytes_) = std::move(counted);
+    exchange_scripts(*next, pairs, rewritten);
     go_on_with_old(*next, std::span(pairs).first(taken));
     throw;
   }
@@ -157,6 +160,19 @@ void Engine::hand_over(std::unique_ptr<Generation>& next) {
   next->ports = std::move(now_->ports);
   retiring.front() = std::move(next);
   retired_.splice(retired_.end(), retiring);
+}
+
+bool Engine::exchange_scripts(Generation& next, std::span<const Heir> pairs, const std::string& rewritten) {
+  bool any = false;
+  for (const Heir& pair : pairs) {
+    const auto* script = dynamic_cast<const Script*>(pair.heir);
+    if (script == nullptr || rewritten.empty() || script->name == rewritten) continue;
+    if (script->inputs + script->outputs > 0) continue;  // packet threads know it
+    std::swap(now_->router.nodes[static_cast<size_t>(now_->router.find(script->name))].element,
+              next.router.nodes[static_cast<size_t>(next.router.find(script->name))].element);
+    any = true;
+  }
+  return any;
 }
 
 void Engine::prepare(Generation& next) {
@@ -199,13 +215,16 @@ void Engine::bury_retired() {
   broker_->exclusively([&] { burying.clear(); });  // when no handler of theirs is under way
 }
 
-void Engine::allow_reconfigure(std::function<Configuration(const std::string& text)> read) {
+void Engine::allow_reconfigure(std::function<Configuration(const std::string& text)> read, bool everything) {
   read_ = std::move(read);
+  everything_ = everything;
   Broker::Members members = make_members(*now_);  // with `config` to be written
   broker_->replace(members);
-  broker_->global()
-      .write("hotconfig", [this](const std::string& text) { reconfigure([&] { return not_empty(read_(text)); }); })
-      .read("reconfigurations", [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
+  Handlers& global = broker_->global();
+  if (everything_)
+    global.write("hotconfig", [this](const std::string& text) { reconfigure([&] { return not_empty(read_(text)); }); });
+  global.read("reconfigurations",
+              [this] { return format("%d %.0f\n", reconfigurations(), 1e6 * reconfiguration_s()); });
 }
 
 void Engine::count_earlier(const Generation& generation) {

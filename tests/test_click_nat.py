@@ -12,7 +12,8 @@ SERVER, SERVER_MAC = "10.0.0.10", "02:00:00:00:00:10"
 CLIENT, CLIENT_MAC = "10.0.0.7", "02:00:00:00:00:07"
 WORLD = "203.0.113.80"
 
-# The fifth byte of a frame's sender says which wire it comes from. Ports are given in turn ('#'), so that they are known.
+# The fifth byte of a frame's sender says which wire it comes from. Ports are given in turn ('#'), so that they are
+# known.
 GATEWAY = f"""
 AddressInfo(intern {INTERN} 10.0.0.0/8 {INTERN_MAC}, extern {EXTERN} 198.51.100.0/24 {EXTERN_MAC},
             extern_next_hop {NEXT_HOP_MAC}, intern_server {SERVER});

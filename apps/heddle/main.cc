@@ -134,7 +134,8 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       ->allow_extra_args(false)
       ->type_name("PATH");
   command->add_flag("-R,--allow-reconfigure", run.allow_reconfigure,
-                    "Offer the handler hotconfig: what is written to it replaces the running chain");
+                    "Offer the handler hotconfig: what is written to it replaces the running chain; and let the "
+                    "arguments of every element be written (config)");
   command->add_option("--dpdk", run.dpdk, "Arguments for DPDK: one text, or words up to \"--\"")
       ->allow_extra_args(false)
       ->type_name("ARGS");

@@ -143,8 +143,8 @@ int RunCommand::run(const ChainOptions& chain_options) {
   options.interactive = isatty(STDOUT_FILENO) != 0;
   Engine engine(std::move(chain.router), std::move(chain.plan), options);
   engine.handlers().global().read("report", [&] { return json_of(engine.report()); });
-  if (allow_reconfigure)
-    engine.allow_reconfigure([&](const std::string& text) { return read_new_chain(chain_options, text); });
+  engine.allow_reconfigure([&](const std::string& text) { return read_new_chain(chain_options, text); },
+                           allow_reconfigure);
   if (!output.empty()) write_configuration(engine, output);
 
   // No element may write among what is printed.

@@ -78,6 +78,7 @@ struct ArpProtocol {
 class ARPQuerier : public NeighbourQuerier<ArpProtocol> {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   void link(const Directory& directory) override;
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;

@@ -38,6 +38,7 @@ class ARPResponder : public Element {
  public:
   ARPResponder() { retiring.push_back(&retired_); }
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;

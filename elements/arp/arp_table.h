@@ -29,6 +29,7 @@ namespace heddle {
 class ARPTable : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "0/0"; }
   void run_cpu(Batch&) override {}
   void take_state(Element& old) override { known.take(static_cast<ARPTable&>(old).known); }

@@ -25,6 +25,7 @@ namespace heddle {
 class MixedQueue : public Storage {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "2/1"; }
   const char* processing() const override { return "h/l"; }
   bool tells_inputs() const override { return true; }

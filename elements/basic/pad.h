@@ -22,6 +22,7 @@ namespace heddle {
 class Pad : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
   bool changes_length() const override { return true; }
   int appends() const override { return static_cast<int>(least_); }

@@ -21,6 +21,7 @@ namespace heddle {
 class Paint : public NeutralElement {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   std::optional<NeutralOp> neutral() const override { return NeutralOp{NeutralOp::kPaint, color_.load()}; }
   void handlers(Handlers& list) override;
 

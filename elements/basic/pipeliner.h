@@ -22,6 +22,7 @@ namespace heddle {
 class Pipeliner : public Queue {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return false; }
   const char* processing() const override { return "h/h"; }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;

@@ -31,6 +31,7 @@ namespace heddle {
 class Print : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;

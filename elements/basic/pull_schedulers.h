@@ -87,6 +87,7 @@ class StaticPullSwitch : public PullScheduler {
 class PullSwitch : public StaticPullSwitch {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   void handlers(Handlers& list) override;
 };
 

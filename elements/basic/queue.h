@@ -53,6 +53,7 @@ class Queue : public Storage {
  public:
   Queue() { retiring.push_back(&rings_); }
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1"; }
   const char* processing() const override { return "h/l"; }
   Access access(Processor) const override;

@@ -24,6 +24,7 @@ namespace heddle {
 class RandomBitErrors : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.reads = {kWholePacket}, .writes = {kWholePacket}}; }
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;

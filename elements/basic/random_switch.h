@@ -45,6 +45,7 @@ class RandomSwitch : public Element {
 class RandomSample : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   std::span<const char* const> drop_reasons() const override;

@@ -63,6 +63,7 @@ class Allowance {
 class RatedUnqueue : public Element {
  public:
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
+  bool can_live_reconfigure() const override { return true; }
   const char* processing() const override { return "l/h"; }
   int demand(int thread) override;
   void start(const Environment& environment) override { allowance_.start(environment); }
@@ -113,6 +114,7 @@ class BandwidthRatedUnqueue : public RatedUnqueue {
 class Shaper : public Element {
  public:
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "l/l"; }
   bool limits_pull() const override { return true; }
@@ -164,6 +166,7 @@ class BandwidthShaper : public Shaper {
 class RatedSplitter : public Element {
  public:
   void configure(click::Arguments& arguments) override { allowance_.configure(arguments, false); }
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "h/h"; }
   std::span<const char* const> drop_reasons() const override;

@@ -20,6 +20,7 @@ namespace heddle {
 class Switch : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/-"; }
   const char* processing() const override { return "h/h"; }
   std::span<const char* const> drop_reasons() const override;

@@ -20,6 +20,7 @@ namespace heddle {
 class Truncate : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   bool changes_length() const override { return true; }
   void run_cpu(Batch& batch) override;
 

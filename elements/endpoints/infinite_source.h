@@ -31,6 +31,7 @@ namespace heddle {
 class InfiniteSource : public Bursts<RepeatedPacket> {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
 
  protected:
   void make(Batch& batch, int n) override { append_copies(batch, n, stamp_); }

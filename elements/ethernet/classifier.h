@@ -30,6 +30,7 @@ namespace heddle {
 class Classifier : public Element, public HasArgumentHandlers {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return ports_.c_str(); }
   const char* processing() const override { return "h/h"; }
   Access access(Processor) const override;

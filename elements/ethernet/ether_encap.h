@@ -25,6 +25,7 @@ namespace heddle {
 class EtherEncap : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.writes = {{Base::head, -14, 0}}}; }
   int moves_head() const override { return -14; }
   std::span<const char* const> drop_reasons() const override;

@@ -21,6 +21,7 @@ namespace heddle {
 class EtherRewrite : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.writes = {kEthDst, kEthSrc}}; }
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;

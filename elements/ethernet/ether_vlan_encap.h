@@ -25,6 +25,7 @@ namespace heddle {
 class EtherVLANEncap : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override;
   int moves_head() const override { return native_ < 0 ? -18 : 0; }
   bool head_varies() const override { return native_ >= 0; }

@@ -22,6 +22,7 @@ namespace heddle {
 class HostEtherFilter : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;

@@ -19,6 +19,7 @@ namespace heddle {
 class SetPacketType : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.column_writes = columns(Column::link)}; }
   void run_cpu(Batch& batch) override;
 

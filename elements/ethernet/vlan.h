@@ -56,6 +56,7 @@ class VLANEncap : public Element {
 class SetVLANAnno : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.column_writes = columns(Column::vlan)}; }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;

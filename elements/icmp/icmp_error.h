@@ -42,6 +42,7 @@ namespace heddle {
 class ICMPError : public ReplyQueue {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override;
   int prepends() const override { return 68; }
   std::span<const char* const> drop_reasons() const override;

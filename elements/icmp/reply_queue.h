@@ -12,6 +12,7 @@ namespace heddle {
  *  it came from: a Queue that pushes. Drop reason 0 is "full". */
 class ReplyQueue : public Queue {
  public:
+  bool can_live_reconfigure() const override { return false; }
   const char* processing() const override { return "h/h"; }
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;

@@ -26,6 +26,7 @@ namespace heddle {
 class IPEncap : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override;
   int moves_head() const override { return -20; }
   int prepends() const override { return 20; }
@@ -59,6 +60,7 @@ class IPEncap : public Element {
 class UDPIPEncap : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override;
   int moves_head() const override { return -28; }
   int prepends() const override { return 28; }
@@ -92,6 +94,9 @@ class UDPIPEncap : public Element {
  *          -> EtherEncap(0x0800, 1:1:1:1:1:1, 2:2:2:2:2:2) -> ToDump(out.pcap);
  */
 class DynamicUDPIPEncap : public UDPIPEncap {
+ public:
+  bool can_live_reconfigure() const override { return false; }
+
  protected:
   void configure_more(click::Arguments& arguments) override;
 };

@@ -35,6 +35,7 @@ namespace heddle {
 class IPFilter : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   const char* ports() const override { return "1/-"; }
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;

@@ -21,6 +21,7 @@ namespace heddle {
 class SetIPAddress : public Element {
  public:
   void configure(click::Arguments& arguments) override;
+  bool can_live_reconfigure() const override { return true; }
   Access access(Processor) const override { return {.column_writes = columns(Column::dst)}; }
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;

@@ -11,6 +11,7 @@ namespace heddle {
  *  dst has. */
 class Ip6Encapsulation : public Element {
  public:
+  bool can_live_reconfigure() const override { return true; }
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
 

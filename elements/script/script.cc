@@ -40,6 +40,10 @@ Script::~Script() { stop(); }
 
 void Script::start(const Environment& environment) {
   control_ = environment.control;
+  if (thread_.joinable()) {  // it goes on in another configuration
+    if (type_ == Type::driver) control_->on_stop([this] { step(1); });
+    return;
+  }
   stopping_ = false;
   if (environment.random_seed) script::seed_random(*environment.random_seed);
   for (auto& instruction : instructions_) {

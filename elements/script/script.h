@@ -79,6 +79,9 @@ struct Argument;
  *  `first`, `length`, `unquote`, `sprintf` FORMAT ..., `random` [[FROM] TO], `now`, `htons` `htonl` `ntohs` `ntohl`;
  *  within the script also `cat` FILE and `kill` SIGNAL PROCESS ...
  *
+ *  Hot reconfiguration: it begins anew, unless nothing but another element's arguments has changed (`config`), and it
+ *  has no ports: then it goes on where it is.
+ *
  *  Example, which prints the rate of each second:
  *
  *      FromDPDKDevice(0) -> c :: Counter -> Discard;
@@ -103,6 +106,7 @@ class Script : public Emitter, public ActsBeside {
   bool acts() const override { return unanswered_.load(std::memory_order_acquire) > 0; }
   bool keeps_running() const override { return keeps_running_; }
   bool decides_end() const override { return type_ == Type::driver; }
+  /** Called again when another configuration has taken the running element over: it goes on where it is. */
   void start(const Environment& environment) override;
   void run_cpu(Batch& batch) override;
   std::string stop() override;

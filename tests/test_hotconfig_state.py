@@ -1,0 +1,206 @@
+"""What elements keep when the chain is reconfigured: the places in files, addresses, routes, counts, numbers."""
+
+import pytest
+from test_hotconfig import TRAFFIC, UDP, running
+from whole import captures, judge
+from whole.program import quoted, wait_for_count, wait_until
+
+FRAMES = "InfiniteSource(DATA \\<0200000000020200000000010800 00000000>)"
+
+
+IN_COMMON = (
+    "a :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0, MAPPING_CAPACITY b) {}"
+    " -> b :: UDPRewriter(pattern 1.0.0.2 7 - - 0 0, MAPPING_CAPACITY 99) -> Discard"
+)
+
+
+STATE = {
+    "IPRewriter": (
+        f"{UDP} -> Strip(14) -> MarkIPHeader -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {{}} -> Discard",
+        None,
+        "r.table",
+        "(10.0.0.1",
+    ),
+    "IPRewriter, its pattern": (
+        "Idle -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {} -> Discard",
+        ("r.pattern0", "pattern 1.0.0.2 7 - - 0 0"),
+        "r.patterns",
+        "1.0.0.2 7",
+    ),
+    "IPRewriter, its capacity": (
+        "Idle -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) {} -> Discard",
+        ("r.capacity", "777"),
+        "r.capacity",
+        "777",
+    ),
+    "IPRewriter, with a capacity in common": (
+        f"{UDP} -> Strip(14) -> MarkIPHeader -> {IN_COMMON}",
+        None,
+        "a.table",
+        "(10.0.0.1",
+    ),
+    "IPRewriter, which has another's capacity": (
+        f"Idle -> {IN_COMMON}",
+        ("a.capacity", "777"),
+        "b.capacity",
+        "777",
+    ),
+    "ARPQuerier": (
+        "Idle -> q :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1) {} -> Discard; Idle -> [1]q",
+        ("q.insert", "10.0.0.7 2:0:0:0:0:7"),
+        "q.table",
+        "10.0.0.7",
+    ),
+    "ARPTable": (
+        "t :: ARPTable; Idle -> q :: ARPQuerier(10.0.0.1, 2:0:0:0:0:1, TABLE t) {} -> Discard; Idle -> [1]q",
+        ("t.insert", "10.0.0.7 2:0:0:0:0:7"),
+        "q.table",
+        "10.0.0.7",
+    ),
+    "ARPResponder": (
+        "Idle -> a :: ARPResponder(10.0.0.1 2:0:0:0:0:1) {} -> Discard",
+        ("a.add", "10.0.0.9 2:0:0:0:0:9"),
+        "a.table",
+        "10.0.0.9",
+    ),
+    "MixedQueue": (
+        "Idle -> m :: MixedQueue -> Unqueue {} -> Discard; Idle -> [1]m",
+        ("m.capacity", "77"),
+        "m.capacity",
+        "77",
+    ),
+    "FlowTable": (
+        f"{UDP} -> MarkIPHeader(14) -> f :: FlowTable -> FlowCounter(f) {{}} -> Discard",
+        None,
+        "f.flows",
+        "1",
+    ),
+    "RadixIPLookup": (
+        "Idle -> GetIPAddress(16) -> r :: RadixIPLookup(10.0.0.0/8 0) {} -> Discard",
+        ("r.add", "192.168.0.0/16 0"),
+        "r.table",
+        "192.168.0.0/16",
+    ),
+    "LookupIP6Route": (
+        "Idle -> MarkIP6Header -> r :: LookupIP6Route(2001:db8::/32 0) {} -> Discard",
+        ("r.add", "2001:db8:9::/48 0"),
+        "r.table",
+        "2001:db8:9::/48",
+    ),
+    "LookupIP6Route, trie": (
+        "Idle -> MarkIP6Header -> r :: LookupIP6Route(2001:db8::/32 0, ENGINE trie) {} -> Discard",
+        ("r.add", "2001:db8:9::/48 0"),
+        "r.table",
+        "2001:db8:9::/48",
+    ),
+    "ECMP": (
+        "Idle -> MarkIPHeader -> StoreIPAddress(0.0.0.1, dst) -> e :: ECMP {} -> Discard",
+        ("e.set", "7 10.0.0.9 0"),
+        "e.groups",
+        "7 10.0.0.9 0",
+    ),
+    "L2Switch": (f"{FRAMES} -> Paint(0) -> w :: L2Switch {{}} -> Discard; w[1] -> Discard", None, "w.table", "02"),
+    "Counter": ("InfiniteSource(LIMIT 5000) -> c :: Counter {} -> Discard", None, "c.count", "5000"),
+}
+
+
+@pytest.mark.parametrize("name", STATE)
+def test_state_stays(heddle, tmp_path, name):
+    chain, write, handler, wanted = STATE[name]
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        if write:
+            control.write(*write)
+        wait_until(lambda: wanted in control.read(handler), 60, handler)
+        before = control.read(handler)
+        control.write("hotconfig", chain.replace("{}", "-> Null"))
+        assert "Null@" in control.read("list")
+        # Ages and expiry differ, mappings and addresses do not.
+        first = [line.split()[:3] for line in before.splitlines()]
+        assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_matches_stay(heddle, tmp_path, device):
+    """Those of a pattern in another place of another file, too, and twice; not those of one that is gone."""
+    file = tmp_path / "patterns"
+    file.write_text("tcp any never\nudp any ABC\nudp any gone\n")
+    packets = [
+        judge.ip4(b"\12\0\0\1", b"\12\0\0\2", 17, b"\0\5\0\5\0" + bytes([8 + len(payload)]) + bytes(2) + payload)
+        for payload in (b"xABCx", b"x", b"gone")
+    ]
+    source = captures.write(tmp_path / "in.pcap", packets * 100)
+    chain = f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> s :: AhoCorasick({quoted(file)}) {{}} -> Discard"
+    with running(heddle, tmp_path, chain.format(""), "--device", device) as (run, control):
+        wait_until(lambda: control.read("s.count") == "200", 60, "s.count")
+        assert control.read("s.matches").split("\n")[:3] == ["0 tcp any never", "100 udp any ABC", "100 udp any gone"]
+        file.write_text("udp any |41|BC\nudp any new\n")
+        for _ in range(2):
+            control.write("hotconfig", chain.format("-> Null"))
+            assert control.read("s.count") == "200"
+            assert control.read("s.matches").split("\n")[:2] == ["100 udp any |41|BC", "0 udp any new"]
+    assert run.report.one("s")["statistics"]["matches"] == 200
+
+
+def test_another_table_is_another_table(heddle, tmp_path):
+    chain = "Idle -> GetIPAddress(16) -> r :: RadixIPLookup({} 0) -> Discard"
+    with running(heddle, tmp_path, chain.format("10.0.0.0/8")) as (_, control):
+        control.write("r.add", "192.168.0.0/16 0")
+        control.write("hotconfig", chain.format("11.0.0.0/8"))
+        assert control.read("r.table").split()[0] == "11.0.0.0/8" and "192.168" not in control.read("r.table")
+
+
+def test_ip6_routes_of_a_file_are_those_of_the_file(heddle, tmp_path):
+    file = tmp_path / "routes"
+    file.write_text("2001:db8:1::/48 0\n")
+    chain = f"Idle -> MarkIP6Header -> r :: LookupIP6Route(FILE {quoted(file)}) {{}} -> Discard"
+    with running(heddle, tmp_path, chain.format("")) as (_, control):
+        control.write("r.add", "2001:db8:2::/48 0")
+        file.write_text("2001:db8:3::/48 0\n")
+        control.write("hotconfig", chain.format("-> Null"))
+        assert control.read("r.table").split() == ["2001:db8:3::/48", "-", "0"]
+
+
+def test_files_go_on(heddle, tmp_path):
+    """A capture is read on where it was, and the one that is written has every packet once and in order."""
+    out = tmp_path / "out.pcap"
+    chain = f"f :: FromDump({quoted(TRAFFIC)}, BURST 1) -> c :: Counter {{}} -> q :: Queue(5000) -> RatedUnqueue(400) -> t :: ToDump({quoted(out)})"
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        for i in range(3):
+            wait_for_count(tmp_path / "control", "t.count", 1 + i)
+            control.write("hotconfig", chain.replace("{}", "-> Null" * (i + 1)))
+        frames = captures.frames(TRAFFIC)
+        total = len(frames)
+        wait_for_count(tmp_path / "control", "t.count", min(total, 1000))
+    assert captures.frames(out) == frames[: len(captures.frames(out))]
+
+
+def test_summaries_go_on(heddle, tmp_path):
+    """A summary is read on where it was, by the fields that it has said, and every packet leaves once and in order."""
+    file, out = tmp_path / "dump", tmp_path / "out"
+    lines = [f"10.0.{n >> 8}.{n & 255} {n % 1000 + 1}" for n in range(2000)]
+    file.write_text("!data ip_src sport\n" + "\n".join(lines) + "\n")
+    chain = f"f :: FromIPSummaryDump({quoted(file)}, PROTO 17, BURST 1) {{}} -> q :: Queue(5000) -> RatedUnqueue(400) -> t :: ToIPSummaryDump({quoted(out)}, FIELDS ip_src sport)"
+    with running(heddle, tmp_path, chain.replace("{}", "")) as (_, control):
+        for i in range(3):
+            wait_for_count(tmp_path / "control", "t.count", 1 + i)
+            control.write("hotconfig", chain.replace("{}", "-> Null" * (i + 1)))
+        wait_for_count(tmp_path / "control", "t.count", 300)
+    written = [line for line in out.read_text().splitlines() if not line.startswith("!")]
+    assert len(written) >= 300
+    assert written == lines[: len(written)]
+
+
+def test_pings_go_on(heddle, tmp_path):
+    """Their numbers as well, up to the limit; with another destination they begin anew."""
+    out = tmp_path / "out.pcap"
+    chain = f"p :: ICMPPingSource(10.0.0.1, %s, INTERVAL 2ms, LIMIT 200) -> ToDump({quoted(out)}, ENCAP IP)"
+    with running(heddle, tmp_path, chain % "10.0.0.2") as (_, control):
+        wait_for_count(tmp_path / "control", "p.count", 5)
+        control.write("hotconfig", (chain % "10.0.0.2").replace("->", "-> Null ->"))
+        wait_for_count(tmp_path / "control", "p.count", 200)
+        numbers = [int.from_bytes(frame[26:28], "big") for frame in captures.frames(out)]
+        assert control.read("p.count") == "200"
+        control.write("hotconfig", (chain % "10.0.0.3").replace("2ms", "1h"))
+        assert control.read("p.count") in ("0", "1")
+    assert len(numbers) > 5
+    assert numbers == list(range(200))[: len(numbers)]
