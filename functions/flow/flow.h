@@ -14,12 +14,14 @@ namespace heddle {
 
 /** FlowTable: finds the flow of each packet, or begins one, for the stateful elements behind it.
  *
- *      FlowTable([keywords CAPACITY, TIMEOUT, TIMESTAMPS])
+ *      FlowTable([keywords CAPACITY, TIMEOUT, TCP_TIMEOUT, TCP_NODATA_TIMEOUT, TIMESTAMPS])
  *
  *  A flow is what has the same addresses, ports and protocol, in one direction. CAPACITY: flows that there is room for
  *  at least, over all threads, default 65536, up to 16777216; each takes 68 to 170 bytes. TIMEOUT: a flow is over when
- *  no packet has come for this long, default 60s, from 1ms to 30min. TIMESTAMPS: whether the time is that of the
- *  packets' capture, default false: the machine's.
+ *  no packet has come for this long, from 1ms to 30min. TCP_TIMEOUT: the same of TCP connections that are established,
+ *  TCP_NODATA_TIMEOUT of other TCP, both up to 8h, default TIMEOUT. Without TIMEOUT it is 60s for all; but if a NAT
+ *  names the table, 2h4min of established TCP, 4min of other TCP (RFC 5382, REQ-5), and 5min of all else (RFC 4787,
+ *  REQ-5). TIMESTAMPS: whether the time is that of the packets' capture, default false: the machine's.
  *
  *  Needs the annotations l3 and l4: put CheckIPHeader before it, or, of IPv6, CheckIP6Header. IPv6 packets are of the
  *  flow that the header behind their extension headers says; for their addresses a keyed hash of 64 bits (SipHash-2-4)
@@ -28,9 +30,14 @@ namespace heddle {
  *  of its own, so all packets of a flow must come to one thread, as with the usual receive-side scaling; nothing is
  *  locked. It is an error if packets come to an element from another FlowTable than the one that it names.
  *
+ *  A flow goes on from its second packet on, of TCP from one that has ACK and no SYN. It is established if it goes on
+ *  and packets have come the other way, through the same thread's table or, of a NAT, back to its port; of TCP, not
+ *  behind a FIN or RST.
+ *
  *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that
- *  is over, or of one that has had a single packet, the longest idle first: a flood of SYNs costs only its like. Flows
- *  that had more packets stay. What packets of a batch have found stays theirs while the chain works on the batch: a
+ *  is over; else of one that does not go on or has seen FIN or RST, the longest idle first: a flood of SYNs costs only
+ *  its like, however often each is sent. Else it takes that of one that goes on without an answer, the longest idle
+ *  first. Established flows stay. What packets of a batch have found stays theirs while the chain works on the batch: a
  *  flow that ends in it, as times of captures may say, makes room for others when the next one comes.
  *
  *  Later fragments and packets of other protocols than TCP, UDP, DCCP, SCTP and UDP-Lite have ports 0. Drops: "short"
@@ -70,6 +77,11 @@ class FlowTable : public Element {
   flow::Entry& entry(uint32_t flow, int thread) { return tables_[static_cast<size_t>(thread)]->entry(flow); }
   /** That of a place, over all threads. */
   flow::Entry& entry(uint32_t place) { return entry(place, static_cast<int>(place / tables_[0]->places())); }
+  /** Flows last, where no argument says how long, as those of a NAT should. Before start(). */
+  void serve_nat() { for_nat_ = true; }
+  /** The flows of a thread; and the place there of one, by its column. */
+  flow::ThreadTable& table_of(int thread) { return *tables_[static_cast<size_t>(thread)]; }
+  uint32_t place_of(uint32_t flow, int thread) { return flow & (table_of(thread).places() - 1); }
   /** The place of the flow with this key, over all threads, or kNoFlow. For handlers. */
   uint32_t find(const flow::Key& key) const;
 
@@ -80,13 +92,14 @@ class FlowTable : public Element {
     return static_cast<uint32_t>(capture_info(packet).timestamp_ns / 1000000);
   }
   static uint32_t now_ms();
+  flow::Timeouts timeouts() const;
   /** Flows that each thread has room for. */
   size_t capacity_of_each(size_t threads) const { return (capacity_ + threads - 1) / threads; }
   uint64_t sum(std::atomic<uint64_t> flow::ThreadTable::Counts::*which) const;
 
   size_t capacity_ = 65536;
-  uint32_t timeout_ms_ = 60000;
-  bool timestamps_ = false, takes_ip6_ = true;
+  uint32_t timeout_ms_ = 0, tcp_timeout_ms_ = 0, tcp_transitory_timeout_ms_ = 0;  // 0: not said
+  bool timestamps_ = false, takes_ip6_ = true, for_nat_ = false;
   flow::Places places_;
   std::vector<const Element*> takers_;
   std::vector<flow::Watcher*> watchers_;

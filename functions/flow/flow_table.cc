@@ -16,6 +16,7 @@ namespace heddle {
 
 using flow::Key;
 using flow::kNoFlow;
+using flow::Says;
 using flow::ThreadTable;
 
 namespace {
@@ -23,47 +24,59 @@ namespace {
 enum Reason : int { kGood = -1, kShort, kFull, kIp6 };
 constexpr uint32_t kNetworkBytes = 20, kPortBytes = 4;
 
-/** Reads the ports at `transport`. */
-Reason read_ports(const uint8_t* frame, uint32_t bytes, uint32_t transport, uint16_t& source, uint16_t& destination) {
+/** Reads the ports at `transport`, and what TCP's flags say there. */
+Reason read_ports(const uint8_t* frame, uint32_t bytes, uint32_t transport, Key& key, Says& says) {
   if (transport > bytes || bytes - transport < kPortBytes) return kShort;
-  source = ntohs(load_u16(frame + transport)), destination = ntohs(load_u16(frame + transport + 2));
+  key.source_port = ntohs(load_u16(frame + transport)), key.destination_port = ntohs(load_u16(frame + transport + 2));
+  if ((key.protocol & 0xff) == flow::kTcp && bytes - transport > flow::kTcpFlagsAt)
+    says = flow::says_of_tcp(frame[transport + flow::kTcpFlagsAt]);
   return kGood;
 }
 
 /** The same as key_of(), of an IPv6 packet. */
-Reason ip6_key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, Key& key) {
+Reason ip6_key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, Key& key, Says& says) {
   if (bytes - network < kIp6HeaderBytes) return kShort;
   const uint8_t* header = frame + network;
   const ip6::Behind behind = ip6::behind_extensions(header[6], std::min(transport, bytes), bytes,
                                                     [&](uint32_t at) { return load_u32(frame + at); });
-  uint16_t source = 0, destination = 0;
-  if (!behind.later_fragment && classifier::names_ports(behind.number))
-    if (const Reason reason = read_ports(frame, bytes, behind.at, source, destination); reason != kGood) return reason;
-  key = Key::of_ip6(header + 8, source, destination, behind.number);
-  return kGood;
+  key = Key::of_ip6(header + 8, 0, 0, behind.number);
+  if (behind.later_fragment || !classifier::names_ports(behind.number)) return kGood;
+  return read_ports(frame, bytes, behind.at, key, says);
 }
 
-/** Of the packet [frame, frame + bytes) with headers at these offsets; or why it has none. */
-Reason key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, bool takes_ip6, Key& key) {
+/** Of the packet [frame, frame + bytes) with headers at these offsets, and what it says; or why it has none. */
+Reason key_of(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, bool takes_ip6, Key& key,
+              Says& says) {
+  says = Says::none;
   if (network > bytes || bytes - network < kNetworkBytes) return kShort;
   const uint8_t* header = frame + network;
-  if (header[0] >> 4 == 6) return takes_ip6 ? ip6_key_of(frame, bytes, network, transport, key) : kIp6;
+  if (header[0] >> 4 == 6) return takes_ip6 ? ip6_key_of(frame, bytes, network, transport, key, says) : kIp6;
   const uint32_t control = load_u32(header + 6);
   key = {ntohl(load_u32(header + 12)), ntohl(load_u32(header + 16)), 0, 0, header[9]};
   if (!classifier::has_ports(control)) return kGood;
-  return read_ports(frame, bytes, transport, key.source_port, key.destination_port);
+  return read_ports(frame, bytes, transport, key, says);
 }
+
+constexpr flow::Timeouts kUsualTimeouts{60000, 60000, 60000};
+constexpr flow::Timeouts kNatTimeouts{7440000, 240000, 300000};  // RFC 5382, REQ-5; RFC 4787, REQ-5
 
 }  // namespace
 
 void FlowTable::configure(click::Arguments& arguments) {
-  click::Duration timeout{uint64_t{timeout_ms_} * 1000};
-  arguments.keyword("CAPACITY", capacity_, size_t{1}, size_t{1} << 24)
-      .keyword("TIMEOUT", timeout)
-      .keyword("TIMESTAMPS", timestamps_);
-  const uint64_t ms = timeout.microseconds / 1000;
-  if (ms < 1 || ms > 1800000) arguments.error("TIMEOUT", "a time from 1ms to 30min");
-  timeout_ms_ = static_cast<uint32_t>(ms);
+  arguments.keyword("CAPACITY", capacity_, size_t{1}, size_t{1} << 24).keyword("TIMESTAMPS", timestamps_);
+  const auto time = [&](const char* keyword, uint64_t most_minutes) {
+    constexpr uint64_t kUnset = ~uint64_t{0};
+    click::Duration duration{kUnset};
+    arguments.keyword(keyword, duration);
+    if (duration.microseconds == kUnset) return uint32_t{0};
+    const uint64_t ms = duration.microseconds / 1000;
+    if (ms < 1 || ms > most_minutes * 60000)
+      arguments.error(keyword, format("a time from 1ms to %llumin", static_cast<unsigned long long>(most_minutes)));
+    return static_cast<uint32_t>(ms);
+  };
+  timeout_ms_ = time("TIMEOUT", 30);
+  tcp_timeout_ms_ = time("TCP_TIMEOUT", 480);
+  tcp_transitory_timeout_ms_ = time("TCP_NODATA_TIMEOUT", 480);
 }
 
 Access FlowTable::access(Processor) const {
@@ -91,6 +104,14 @@ int FlowTable::take_word(const Element& taker, bool takes_ip6, flow::Watcher* wa
   return static_cast<int>(takers_.size()) - 1;
 }
 
+flow::Timeouts FlowTable::timeouts() const {
+  flow::Timeouts all = for_nat_ ? kNatTimeouts : kUsualTimeouts;
+  if (timeout_ms_ != 0) all = {timeout_ms_, timeout_ms_, timeout_ms_};
+  if (tcp_timeout_ms_ != 0) all.tcp_ms = tcp_timeout_ms_;
+  if (tcp_transitory_timeout_ms_ != 0) all.tcp_transitory_ms = tcp_transitory_timeout_ms_;
+  return all;
+}
+
 bool FlowTable::shares_flows_with(const FlowTable& other) const {
   if (predecessor != &other) return other.predecessor == this && other.shares_flows_with(*this);
   return capacity_ == other.capacity_ && timestamps_ == other.timestamps_ &&
@@ -104,7 +125,7 @@ void FlowTable::take_state(Element& old_element) {
   if (!shares_flows_with(old)) return;
   std::swap(tables_, old.tables_), std::swap(clocks_, old.clocks_);
   for (FlowTable* one : {this, &old})
-    for (auto& thread : one->tables_) thread->serve(one->timeout_ms_, one->watchers_);
+    for (auto& thread : one->tables_) thread->serve(one->timeouts(), one->watchers_);
 }
 
 void FlowTable::start(const Environment& environment) {
@@ -113,7 +134,7 @@ void FlowTable::start(const Environment& environment) {
   places_ = places(environment.threads);
   clocks_.assign(threads, Clock{timestamps_ ? 0 : now_ms()});
   for (size_t t = 0; t < threads; ++t)
-    tables_.push_back(std::make_unique<ThreadTable>(static_cast<int>(t), capacity_of_each(threads), timeout_ms_,
+    tables_.push_back(std::make_unique<ThreadTable>(static_cast<int>(t), capacity_of_each(threads), timeouts(),
                                                     uint64_t{random()} << 32 | random(), watchers_));
 }
 
@@ -139,13 +160,14 @@ void FlowTable::run_cpu(Batch& batch) {
   uint32_t latest = now;
   for (int base = 0; base < batch.size(); base += kGroup) {
     Key keys[kGroup];
+    Says says[kGroup];
     uint32_t times[kGroup], flows[kGroup];
     int packets[kGroup], n = 0;
     for (int i = base; i < std::min(batch.size(), base + kGroup); ++i) {
       const Packet* packet = batch.packet(i);
       if (column != nullptr) column[i] = kNoFlow;
-      const Reason reason =
-          key_of(data(packet), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, takes_ip6_, keys[n]);
+      const Reason reason = key_of(data(packet), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off,
+                                   takes_ip6_, keys[n], says[n]);
       if (reason != kGood) {
         batch.drop(i, reason);
         continue;
@@ -153,7 +175,7 @@ void FlowTable::run_cpu(Batch& batch) {
       latest = times[n] = time_of(packet, now);
       packets[n++] = i;
     }
-    table.find_or_add(keys, times, flows, n);
+    table.find_or_add(keys, times, flows, n, says);
     for (int k = 0; k < n; ++k) {
       if (ms != nullptr) ms[packets[k]] = times[k];
       if (flows[k] == kNoFlow)
@@ -168,7 +190,9 @@ void FlowTable::run_cpu(Batch& batch) {
 void FlowTable::on_timer(int thread) {
   // All places twice in the time that a flow lasts, so it is gone at most half of that late.
   ThreadTable& table = *tables_[static_cast<size_t>(thread)];
-  const uint64_t calls = std::max(1u, timeout_ms_ * 1000u / static_cast<uint32_t>(timer_us()) / 2);
+  const flow::Timeouts all = timeouts();
+  const uint64_t ms = std::min({all.tcp_ms, all.tcp_transitory_ms, all.other_ms});
+  const uint64_t calls = std::max<uint64_t>(1, ms * 1000 / static_cast<uint32_t>(timer_us()) / 2);
   Clock& clock = clocks_[static_cast<size_t>(thread)];
   if (!timestamps_) clock.now_ms = now_ms();
   table.age(table.places() / calls + 1, clock.now_ms);

@@ -260,7 +260,7 @@ TEST(Flow, TableBearsFloods) {
     void flow_ends(const flow::Entry& entry, int) override { ++count, sources.insert(entry.key.source); }
   } ended;
   watchers.push_back(&ended);
-  flow::ThreadTable table(0, 1000, 60000, 1234567, watchers);
+  flow::ThreadTable table(0, 1000, {60000, 60000, 60000}, 1234567, watchers);
   constexpr uint32_t kKnown = 300;
   const auto touch = [&](uint32_t source, uint32_t now) {
     const flow::Key key{source, 2, 3, 4, 6};
@@ -295,7 +295,7 @@ TEST(Flow, PlacesStayForTheBatch) {
     void flow_ends(const flow::Entry& entry, int) override { words.push_back(entry.word(0)); }
   } ended;
   const std::vector<flow::Watcher*> watchers = {&ended};
-  flow::ThreadTable table(0, 100, 1000, 7, watchers);
+  flow::ThreadTable table(0, 100, {1000, 1000, 1000}, 7, watchers);
   const auto touch = [&](uint32_t source, uint32_t now) {
     const flow::Key key{source, 2, 3, 4, 6};
     uint32_t place = 0;
@@ -316,7 +316,7 @@ TEST(Flow, PlacesStayForTheBatch) {
   EXPECT_EQ(places.size() + full, 1000u);
   EXPECT_TRUE(ended.words.empty());
 
-  flow::ThreadTable other(0, 100, 1000, 7, watchers);
+  flow::ThreadTable other(0, 100, {1000, 1000, 1000}, 7, watchers);
   const flow::Key key{1, 2, 3, 4, 6};
   const uint32_t times[4] = {1, 900, 5000, 9000};
   uint32_t found[4];
@@ -342,7 +342,7 @@ TEST(Flow, PlacesStayForTheBatch) {
 TEST(Flow, TableHoldsItsCapacity) {
   const std::vector<flow::Watcher*> watchers;
   for (const uint32_t capacity : {100u, 3000u, 100000u}) {
-    flow::ThreadTable table(0, capacity, 60000, 99, watchers);
+    flow::ThreadTable table(0, capacity, {60000, 60000, 60000}, 99, watchers);
     const uint32_t now = 1;
     for (int twice = 0; twice < 2; ++twice)
       for (uint32_t k = 0; k < capacity; ++k) {
@@ -360,7 +360,7 @@ TEST(Flow, TableHoldsItsCapacity) {
 TEST(Flow, AFlowHasTwoBuckets) {
   const std::vector<flow::Watcher*> watchers;
   for (uint64_t seed = 1; seed <= 1000; ++seed) {
-    flow::ThreadTable table(0, 12, 60000, seed * 0x9e3779b97f4a7c15, watchers);
+    flow::ThreadTable table(0, 12, {60000, 60000, 60000}, seed * 0x9e3779b97f4a7c15, watchers);
     ASSERT_EQ(table.places(), 16u);
     table.begin_batch();
     std::set<uint32_t> places;
@@ -381,7 +381,7 @@ TEST(Flow, TenMillionFlows) {
   if (kSanitized) GTEST_SKIP() << "it takes a minute";
   constexpr uint32_t kFlows = 10'000'000;
   const std::vector<flow::Watcher*> watchers;
-  flow::ThreadTable table(0, kFlows, 60000, 99, watchers);
+  flow::ThreadTable table(0, kFlows, {60000, 60000, 60000}, 99, watchers);
   ASSERT_GE(table.places(), kFlows);
   flow::Key keys[flow::ThreadTable::kMax];
   uint32_t places[flow::ThreadTable::kMax];

@@ -2,6 +2,8 @@
 
 #include <arpa/inet.h>
 
+#include <algorithm>
+
 #include "click/arguments.h"
 #include "core/error.h"
 #include "functions/flow/rewrite.h"
@@ -10,6 +12,7 @@ namespace heddle {
 
 namespace {
 constexpr uint32_t kSourceAt = 12, kDestinationAt = 16;
+constexpr size_t kLookedAt = 64;  // ports in use, of which one is taken from its flow
 }  // namespace
 
 void NAT::configure(click::Arguments& arguments) {
@@ -27,6 +30,7 @@ void NAT::configure(click::Arguments& arguments) {
 
 void NAT::link(const Directory& directory) {
   FlowElement::link(directory);
+  table_->serve_nat();
   for (const Element* element : directory("*"))
     if (const auto* other = dynamic_cast<const NAT*>(element);
         other != nullptr && other != this && other->table_ == table_)
@@ -107,6 +111,10 @@ void NAT::run_cpu(Batch& batch) {
         batch.drop(i, kNoFlowThere);
         continue;
       }
+      flow::Entry& answered = table_->table_of(batch.thread).entry(use.place);
+      answered.set(flow::Entry::kAnswered);
+      if (headers.l3[9] == flow::kTcp && flow::says_of_tcp(headers.l4[flow::kTcpFlagsAt]) == flow::Says::closes)
+        answered.set(flow::Entry::kClosing);
       headers.set_address(kDestinationAt, htonl(use.inner));
       headers.set_port(2, htons(use.inner_port));
       if (dst != nullptr) dst[i] = htonl(use.inner);
@@ -115,6 +123,7 @@ void NAT::run_cpu(Batch& batch) {
     }
     auto port = static_cast<uint16_t>(entry.word(word_));
     if (port == 0) {
+      if (ports.count == 0 && source != 0) take_port(ports, entry.last_ms, batch.thread);
       if (ports.count == 0 || source == 0) {
         batch.drop(i, kNoPort);
         continue;
@@ -122,7 +131,8 @@ void NAT::run_cpu(Batch& batch) {
       port = ports.free[ports.head];
       ports.head = ports.head + 1 == ports.free.size() ? 0 : ports.head + 1;
       --ports.count;
-      ports.uses[static_cast<size_t>(port - ports.first)] = {source, destination, source_port, destination_port};
+      ports.uses[static_cast<size_t>(port - ports.first)] = {source, destination, source_port, destination_port,
+                                                             table_->place_of(flows[i], batch.thread)};
       entry.set_word(word_, port);
       auto& used = threads_[static_cast<size_t>(batch.thread)]->used;
       used.store(used.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
@@ -130,6 +140,26 @@ void NAT::run_cpu(Batch& batch) {
     headers.set_address(kSourceAt, htonl(address_));
     headers.set_port(0, htons(port));
   }
+}
+
+void NAT::take_port(Ports& ports, uint32_t now_ms, int thread) {
+  flow::ThreadTable& table = table_->table_of(thread);
+  uint32_t best = flow::kNoFlow;
+  for (size_t n = std::min(kLookedAt, ports.uses.size()); n > 0; --n) {
+    const uint32_t place = ports.uses[ports.looked_at].place;
+    ports.looked_at = ports.looked_at + 1 == ports.uses.size() ? 0 : ports.looked_at + 1;
+    if (table.may_end(place, best, now_ms)) best = place;
+  }
+  if (best == flow::kNoFlow) return;
+  table.make_room(best, now_ms);
+  auto& evicted = threads_[static_cast<size_t>(thread)]->evicted;
+  evicted.store(evicted.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+}
+
+std::vector<std::pair<std::string, uint64_t>> NAT::statistics() const {
+  uint64_t evicted = 0;
+  for (const auto& thread : threads_) evicted += thread->evicted.load(std::memory_order_relaxed);
+  return {{"ports", used()}, {"evicted", evicted}};
 }
 
 uint64_t NAT::used() const {

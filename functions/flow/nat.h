@@ -19,14 +19,17 @@ namespace heddle {
  *  which is the flow's until it ends in the table. Packets to ADDRESS and a port in use come back: if they are from the
  *  host and port that the flow went to, their destination becomes the inner host and port. The port of a flow that has
  *  ended is given out again as late as possible. Checksums are changed accordingly (RFC 1624); what comes back does not
- *  keep the flow alive. Needs the annotations l3 and l4; sets dst. It is on the CPU only: FlowTable, which is there,
- *  tells it of flows that end, whose ports it then gives out again.
+ *  keep the flow alive, but makes it an established one, which FlowTable has longer. If all ports are in use, the one
+ *  is taken whose flow FlowTable would give up first, of the next 64: not established, or over. Needs the annotations
+ *  l3 and l4; sets dst. It is on the CPU only: FlowTable, which is there, tells it of flows that end, whose ports it
+ *  then gives out again.
  *
  *  Output 0: packets that go out. Output 1: packets that come back. Drops: "no_port" (all of the thread's ports are in
- *  use), "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP nor UDP, a later fragment, or a header
- *  that is cut).
+ *  use, those of 64 of them by flows that stay), "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP
+ *  nor UDP, a later fragment, or a header that is cut).
  *
- *  Handlers: `ports` (r): public ports in use. Statistics: `ports`.
+ *  Handlers: `ports` (r): public ports in use. Statistics: `ports`; `evicted`: flows that have lost their port to
+ *  others.
  *
  *  Example:
  *
@@ -45,7 +48,7 @@ class NAT : public FlowElement, private flow::Watcher {
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
-  std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"ports", used()}}; }
+  std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
   enum Reason : int { kNoPort, kNoFlowThere, kNotTranslated };
@@ -56,19 +59,23 @@ class NAT : public FlowElement, private flow::Watcher {
     struct Use {
       uint32_t inner, outer;
       uint16_t inner_port, outer_port;
+      uint32_t place;  ///< of its flow, in the thread's table
     };
     std::vector<Use> uses;       // [port - first]
     std::vector<uint16_t> free;  // a ring of ports that are free, [size of uses]
     size_t head = 0, count = 0;  // of `free`
+    size_t looked_at = 0;        // place in `uses` that take_port() goes on from
     uint16_t first = 0;
   };
   struct alignas(kCacheLine) PerThread {
     Ports tcp, udp;
-    std::atomic<uint64_t> used{0};
+    std::atomic<uint64_t> used{0}, evicted{0};
   };
   flow::Watcher* watcher() override { return this; }
   void flow_ends(const flow::Entry& entry, int thread) override;
   Ports& ports_of(uint32_t protocol, int thread);
+  /** All ports are in use: ends a flow that may end, so that one is free. */
+  void take_port(Ports& ports, uint32_t now_ms, int thread);
   uint64_t used() const;
 
   uint32_t address_ = 0;  // host byte order

@@ -55,11 +55,11 @@ uint32_t ThreadTable::places_for(size_t capacity) {
   return static_cast<uint32_t>(std::bit_ceil((capacity + capacity / 4 + kWays - 1) / kWays)) * kWays;
 }
 
-ThreadTable::ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed,
+ThreadTable::ThreadTable(int thread, size_t capacity, const Timeouts& timeouts, uint64_t seed,
                          const std::vector<Watcher*>& watchers)
     : thread_(thread),
       mask_(places_for(capacity) / kWays - 1),
-      timeout_ms_(timeout_ms),
+      timeouts_(timeouts),
       seed_(seed),
       watchers_(&watchers),
       tag_memory_(map_huge_pages(size_t{places()} * sizeof(uint32_t))),
@@ -92,7 +92,7 @@ uint32_t ThreadTable::find(const Key& key) const {
   return place != kNoFlow ? place : find_in(hash.bucket[1], hash.tag, key);
 }
 
-void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n) {
+void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n, const Says* says) {
   Hash hashes[kMax];
   for (int i = 0; i < n; ++i) {
     hashes[i] = hash_of(keys[i]);
@@ -112,18 +112,35 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
       count(counts_.expired, 1);
       place = kNoFlow;
     }
+    const Says said = says != nullptr ? says[i] : Says::none;
     if (place == kNoFlow) {
-      place = add(hash, keys[i], now_ms[i]);
+      place = add(hash, keys[i], now_ms[i], said);
     } else {
       if (idle_ms(entries_[place], now_ms[i]) > 0) entries_[place].last_ms = now_ms[i];
-      entries_[place].life.store(entries_[place].generation() << 2 | 2, std::memory_order_relaxed);
+      note(entries_[place], said);
     }
     if (place != kNoFlow) entries_[place].batch = batch_;
     flows[i] = place;
   }
 }
 
-uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms) {
+void ThreadTable::note(Entry& entry, Says says) {
+  if (says == Says::closes)
+    entry.set(Entry::kClosing);
+  else if (says == Says::opens)
+    entry.clear(Entry::kClosing);
+  else
+    entry.set(Entry::kGoesOn);
+}
+
+bool ThreadTable::answers(const Key& key, uint32_t now_ms) {
+  const uint32_t other = find({key.destination, key.source, key.destination_port, key.source_port, key.protocol});
+  if (other == kNoFlow || is_over(entries_[other], now_ms)) return false;
+  entries_[other].set(Entry::kAnswered);
+  return true;
+}
+
+uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms, Says says) {
   uint32_t place = kNoFlow;
   const uint32_t free[2] = {equal_tags(tags_ + hash.bucket[0] * kWays, 0),
                             equal_tags(tags_ + hash.bucket[1] * kWays, 0)};
@@ -133,30 +150,41 @@ uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms) {
   } else {
     place = victim(hash, now_ms);
     if (place == kNoFlow) return kNoFlow;
-    count(is_over(entries_[place], now_ms) ? counts_.expired : counts_.evicted, 1);
-    end(place);
+    make_room(place, now_ms);
   }
+  const uint32_t state = (answers(key, now_ms) ? Entry::kAnswered : 0u) | (says == Says::closes ? Entry::kClosing : 0u);
   tags_[place] = hash.tag;
   Entry& entry = entries_[place];
   entry.key = key, entry.last_ms = now_ms;
-  entry.life.store((entry.generation() + 1) << 2 | 1, std::memory_order_relaxed);
+  entry.life.store((entry.generation() + 1) << Entry::kStateBits | state, std::memory_order_relaxed);
   for (int w = 0; w < kWords; ++w) entry.set_word(w, 0);
   count(counts_.added, 1);
   count(counts_.flows, 1);
   return place;
 }
 
+bool ThreadTable::may_end(uint32_t place, uint32_t other, uint32_t now_ms) const {
+  const Entry& entry = entries_[place];
+  if (tags_[place] == 0 || tags_[place] == kEnding || entry.batch == batch_) return false;
+  const bool over = is_over(entry, now_ms);
+  if (!over && standing(entry) == kStays) return false;
+  if (other == kNoFlow || over) return true;
+  const Entry& best = entries_[other];
+  if (is_over(best, now_ms)) return false;
+  const uint32_t mine = standing(entry), bests = standing(best);
+  return mine != bests ? mine < bests : idle_ms(entry, now_ms) > idle_ms(best, now_ms);
+}
+
+void ThreadTable::make_room(uint32_t place, uint32_t now_ms) {
+  count(is_over(entries_[place], now_ms) ? counts_.expired : counts_.evicted, 1);
+  end(place);
+}
+
 uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
   uint32_t best = kNoFlow;
-  int32_t idle = 0;
   for (const uint32_t bucket : hash.bucket)
-    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place) {
-      const Entry& entry = entries_[place];
-      if (tags_[place] == kEnding || entry.batch == batch_) continue;
-      if (is_over(entry, now_ms)) return place;
-      if (entry.packets() == 1 && (best == kNoFlow || idle_ms(entry, now_ms) > idle))
-        best = place, idle = idle_ms(entry, now_ms);
-    }
+    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place)
+      if (may_end(place, best, now_ms)) best = place;
   return best;
 }
 

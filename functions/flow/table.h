@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/huge_pages.h"
+#include "functions/flow/rewrite.h"
 
 namespace heddle::flow {
 
@@ -22,6 +23,23 @@ struct Key {
   static Key of_ip6(const uint8_t* addresses, uint16_t source_port, uint16_t destination_port, uint8_t protocol);
 };
 
+/** What a packet says of its flow's TCP connection; `none`: it is not of TCP, or does not show its flags. `closes`: it
+ *  has FIN or RST; `opens`: else SYN, or no ACK, so that it may come before the other side has said anything. */
+enum class Says : uint8_t { none, opens, goes_on, closes };
+/** By the flags of a TCP header, which stand at this byte of it. */
+constexpr uint32_t kTcpFlagsAt = 13;
+constexpr Says says_of_tcp(uint8_t flags) {
+  constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;
+  if ((flags & (kFin | kRst)) != 0) return Says::closes;
+  return (flags & kSyn) != 0 || (flags & kAck) == 0 ? Says::opens : Says::goes_on;
+}
+
+/** Milliseconds without a packet after which flows are over: those of TCP that both sides go on with, others of TCP,
+ *  and all others. */
+struct Timeouts {
+  uint32_t tcp_ms, tcp_transitory_ms, other_ms;
+};
+
 constexpr uint32_t kNoFlow = ~0u;
 constexpr int kWords = 4;
 
@@ -29,15 +47,31 @@ constexpr int kWords = 4;
 struct alignas(64) Entry {
   Key key;
   uint32_t last_ms;                     ///< when a packet came last, on the table's clock
-  std::atomic<uint32_t> life;           ///< low 2 bits: packets so far, at most 2; above: generation()
+  std::atomic<uint32_t> life;           ///< low kStateBits: of State; above: generation()
   std::atomic<uint64_t> words[kWords];  ///< of the functions that share the table; 0 at first
   uint32_t batch;                       ///< the last that had a packet of it
   uint32_t next_ending;                 ///< of those that are over, but still in use by a batch
 
+  /** What is known of a flow. It goes on once a packet has come that is not its first, and of TCP has more than a
+   *  handshake's first half takes. It is answered once the way back has been seen. Its TCP connection is closing after
+   *  a FIN or RST, until a SYN begins another. */
+  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4 };
+  static constexpr int kStateBits = 3;
+
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
-  uint32_t packets() const { return life.load(std::memory_order_relaxed) & 3; }
-  /** Flows that have had this place, with this one. */
-  uint32_t generation() const { return life.load(std::memory_order_relaxed) >> 2; }
+  bool is(State state) const { return (life.load(std::memory_order_relaxed) & state) != 0; }
+  /** Whether both sides have gone on with it and none has ended it: it is not what a flood leaves behind. */
+  bool established() const {
+    return (life.load(std::memory_order_relaxed) & (kGoesOn | kAnswered | kClosing)) == (kGoesOn | kAnswered);
+  }
+  /** Flows that have had this place, with this one, modulo 2^29. */
+  uint32_t generation() const { return life.load(std::memory_order_relaxed) >> kStateBits; }
+  void set(State state) {
+    if (!is(state)) life.store(life.load(std::memory_order_relaxed) | state, std::memory_order_relaxed);
+  }
+  void clear(State state) {
+    if (is(state)) life.store(life.load(std::memory_order_relaxed) & ~uint32_t{state}, std::memory_order_relaxed);
+  }
   void set_word(int which, uint64_t value) { words[which].store(value, std::memory_order_relaxed); }
 };
 static_assert(sizeof(Entry) == 64);
@@ -51,9 +85,9 @@ class Watcher {
 
 /** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow
  *  takes the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow
- *  takes the place of one that is over (`timeout_ms` without a packet), or of the one of a single packet that is idle
- *  the longest: a flood of such flows does not push out any that has had an answer to go on with. If there is none of
- *  these it gets no place.
+ *  takes the place of one that is over; else of one that does not go on or is closing, else of one that nobody has
+ *  answered, of these the one that is idle the longest: a flood, as long as nobody goes on with its flows from both
+ *  sides, pushes out none that is established. If there is none of these it gets no place.
  *
  *  The functions of a chain see a batch one after the other, so what a packet of the batch under way has found stays as
  *  it is until the next one begins: a flow that is over meanwhile, as times of captures may say, gets another place,
@@ -68,11 +102,12 @@ class ThreadTable {
   /** Places of a table for `capacity` flows, a power of two. */
   static uint32_t places_for(size_t capacity);
   /** Room for `capacity` flows or more. `seed`: of the hash, so that nobody can know which keys collide. */
-  ThreadTable(int thread, size_t capacity, uint32_t timeout_ms, uint64_t seed, const std::vector<Watcher*>& watchers);
+  ThreadTable(int thread, size_t capacity, const Timeouts& timeouts, uint64_t seed,
+              const std::vector<Watcher*>& watchers);
 
   /** From now on flows last so long, and these hear of those that end. No thread uses the table. */
-  void serve(uint32_t timeout_ms, const std::vector<Watcher*>& watchers) {
-    timeout_ms_ = timeout_ms, watchers_ = &watchers;
+  void serve(const Timeouts& timeouts, const std::vector<Watcher*>& watchers) {
+    timeouts_ = timeouts, watchers_ = &watchers;
   }
   /** A batch begins: nobody uses what the one before has found. */
   void begin_batch() {
@@ -80,8 +115,12 @@ class ThreadTable {
     end_all();
   }
   /** Finds the flows of `n` packets of the batch, or begins them; flows[i]: the place of keys[i]'s, or kNoFlow.
-   *  now_ms[i]: its time. */
-  void find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n);
+   *  now_ms[i]: its time; says[i]: what it says, Says::none without `says`. */
+  void find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n, const Says* says = nullptr);
+  /** Whether the flow in the place may end now for a new one, and rather than the one in `other` (kNoFlow: none). */
+  bool may_end(uint32_t place, uint32_t other, uint32_t now_ms) const;
+  /** Ends such a flow. */
+  void make_room(uint32_t place, uint32_t now_ms);
   /** The place of a flow, or kNoFlow. Any thread. */
   uint32_t find(const Key& key) const;
   /** Looks at the next `count` places and ends the flows there that are over. */
@@ -94,20 +133,33 @@ class ThreadTable {
   const Counts& counts() const { return counts_; }
 
  private:
-  static constexpr uint32_t kWays = 8, kEnding = 2;
+  static constexpr uint32_t kWays = 8, kEnding = 2, kStays = 2;
   struct Hash {
     uint32_t bucket[2], tag;
   };
   Hash hash_of(const Key& key) const;
   uint32_t find_in(uint32_t bucket, uint32_t tag, const Key& key) const;
-  uint32_t add(const Hash& hash, const Key& key, uint32_t now_ms);
+  uint32_t add(const Hash& hash, const Key& key, uint32_t now_ms, Says says);
   /** A place of these buckets whose flow may end for a new one, or kNoFlow. */
   uint32_t victim(const Hash& hash, uint32_t now_ms) const;
   /** The clock goes round, and packets of a capture may be a little out of order. */
   static int32_t idle_ms(const Entry& entry, uint32_t now_ms) { return static_cast<int32_t>(now_ms - entry.last_ms); }
-  bool is_over(const Entry& entry, uint32_t now_ms) const {
-    return idle_ms(entry, now_ms) > static_cast<int32_t>(timeout_ms_);
+  uint32_t timeout_of(const Entry& entry) const {
+    if ((entry.key.protocol & 0xff) != kTcp) return timeouts_.other_ms;
+    return entry.established() ? timeouts_.tcp_ms : timeouts_.tcp_transitory_ms;
   }
+  bool is_over(const Entry& entry, uint32_t now_ms) const {
+    return idle_ms(entry, now_ms) > static_cast<int32_t>(timeout_of(entry));
+  }
+  /** Those with less end first; kStays: it does not. */
+  static uint32_t standing(const Entry& entry) {
+    if (!entry.is(Entry::kGoesOn) || entry.is(Entry::kClosing)) return 0;
+    return entry.is(Entry::kAnswered) ? kStays : 1;
+  }
+  /** Notes what a packet says. */
+  static void note(Entry& entry, Says says);
+  /** Notes that both ways have been seen, if a flow that begins with this key is the way back of another. */
+  bool answers(const Key& key, uint32_t now_ms);
   void end(uint32_t place);
   /** Ends the flow there, but not before the next batch begins if this one has packets of it. */
   void end_or_defer(uint32_t place);
@@ -117,7 +169,8 @@ class ThreadTable {
   }
 
   int thread_;
-  uint32_t mask_, timeout_ms_;
+  uint32_t mask_;
+  Timeouts timeouts_;
   uint64_t seed_;
   const std::vector<Watcher*>* watchers_;
   HugePages tag_memory_, entry_memory_;
