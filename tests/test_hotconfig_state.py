@@ -75,6 +75,12 @@ STATE = {
         "f.flows",
         "1",
     ),
+    "RateLimiter": (
+        f"{UDP} -> MarkIPHeader(14) -> f :: FlowTable -> l :: RateLimiter(f, 5) {{}} -> Discard",
+        ("l.rate", "77"),
+        "l.rate",
+        "77",
+    ),
     "RadixIPLookup": (
         "Idle -> GetIPAddress(16) -> r :: RadixIPLookup(10.0.0.0/8 0) {} -> Discard",
         ("r.add", "192.168.0.0/16 0"),
@@ -117,6 +123,33 @@ def test_state_stays(heddle, tmp_path, name):
         # Ages and expiry differ, mappings and addresses do not.
         first = [line.split()[:3] for line in before.splitlines()]
         assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
+
+
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_rates_change(heddle, tmp_path, device):
+    """By the handler, and by another configuration: flows stay, and the way in which NAT writes them."""
+    chain = (
+        "FastUDPFlows(0, -1, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.0.0.2, 20, 1000000000) -> MarkIPHeader(14)"
+        " -> f :: FlowTable -> FlowCounter(f, DEVICE cpu) -> l :: RateLimiter(f, {}, BURST {}) -> c :: Counter -> Discard;"
+        f"{UDP} -> MarkIPHeader(14) -> g :: FlowTable -> m :: RateLimiter(g, {{}}) -> n :: NAT(g, 192.0.2.1) -> Discard;"
+        "n[1] -> Discard"
+    )
+    with running(heddle, tmp_path, chain.format(1, 9, 5), "--device", device) as (_, control):
+        wait_until(lambda: control.read("f.flows") == "20" and int(control.read("c.count")) >= 20 * 9)
+        slow = int(control.read("c.count"))
+        assert control.read("l.rate") == "1"
+        assert slow < 20 * 9 + 20 * 60 * 2  # what a minute or two allow
+        control.write("l.rate", "1000000")
+        wait_until(lambda: int(control.read("c.count")) > slow + 10000)
+        assert control.read("f.flows") == "20" and control.read("l.rate") == "1000000"
+        wait_until(lambda: control.read("n.ports") == "1")
+        control.write("hotconfig", chain.format(2, 3, 6))
+        assert control.read("l.rate") == "2"
+        wait_until(lambda: control.read("f.flows") == "40")  # the new source makes new ones
+        assert control.read("g.flows") == control.read("n.ports") == "1"
+        for wrong in ("0", "1000001", "x"):
+            assert control.command(f"WRITE l.rate {wrong}")[0] != 200
+        assert control.read("l.rate") == "2"
 
 
 @pytest.mark.parametrize("device", ["cpu", "simt"])

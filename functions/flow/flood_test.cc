@@ -31,8 +31,8 @@ uint32_t touch(flow::ThreadTable& table, const Key& key, uint32_t now, const std
 }
 Key back(const Key& key) { return {key.destination, key.source, key.destination_port, key.source_port, key.protocol}; }
 
-// A flood of flows of several packets, be it of SYNs that are sent again or of UDP, which nobody answers, ends none that
-// both sides go on with, and leaves room for others.
+// A flood of flows of several packets, be it of SYNs that are sent again or of UDP, which nobody answers, ends none
+// that both sides go on with, and leaves room for others.
 TEST(FlowFlood, OfSeveralPacketsEndsNoEstablishedFlow) {
   struct Flood {
     uint32_t protocol;

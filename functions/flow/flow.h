@@ -1,6 +1,9 @@
 #pragma once
 
+#include <atomic>
+#include <cstddef>
 #include <memory>
+#include <span>
 
 #include "core/checks_setter.h"
 #include "core/element.h"
@@ -65,9 +68,10 @@ class FlowTable : public Element {
 
   /** One of the flows' words, for an element of the chain, which may be one for IPv4 alone, and may ask to hear of
    *  flows that end. Throws Error when all are taken. Before start(). */
-  int take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher = nullptr);
+  int take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher = nullptr,
+                bool outlives_arguments = false);
   /** Whether the flows go over between this and `other`, one of which replaces the other: the same room, and all that
-   *  have words of them have predecessors with the same arguments. */
+   *  have words of them have predecessors, with the same arguments unless their words outlive these. */
   bool shares_flows_with(const FlowTable& other) const;
   /** How column flow names flows of so many threads. */
   flow::Places places(int threads) const;
@@ -102,6 +106,7 @@ class FlowTable : public Element {
   bool timestamps_ = false, takes_ip6_ = true, for_nat_ = false;
   flow::Places places_;
   std::vector<const Element*> takers_;
+  std::vector<bool> outlives_arguments_;  // by taker
   std::vector<flow::Watcher*> watchers_;
   std::vector<std::unique_ptr<flow::ThreadTable>> tables_;  // by thread
   struct alignas(kCacheLine) Clock {
@@ -124,6 +129,8 @@ class FlowElement : public Element, public ChecksSetter {
   virtual flow::Watcher* watcher() { return nullptr; }
   /** Whether it knows IPv6 packets. */
   virtual bool takes_ip6() const { return false; }
+  /** Whether its words mean the same whatever its arguments are, so that flows go over to an heir with others. */
+  virtual bool word_outlives_arguments() const { return false; }
   /** Whether it has a GPU side, which names flows by the column alone. */
   virtual bool has_gpu_side() const { return false; }
   /** Not if flows are wanted on the CPU behind it: they may have ended until their packets are back. */
@@ -215,6 +222,9 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
  *
  *  Output 0: packets within the rate. Output 1, if connected: the others; if not, they are dropped ("rate").
  *
+ *  Handlers: `rate` (rw): RATE, from now on; flows and what they have left of their bursts stay. So they do, on the
+ *  CPU, with a new configuration that has another RATE or BURST here.
+ *
  *  Example:
  *
  *      FromDump(in.pcap) -> CheckIPHeader(14) -> flows :: FlowTable -> RateLimiter(flows, 1000) -> ToDump(out.pcap);
@@ -230,13 +240,24 @@ class RateLimiter : public FlowElement, public KeepsGpuState {
   size_t gpu_states() const override { return limits_.value.places.count; }
   std::string hidden_from_cpu() const override { return "the tokens of flows"; }
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
+  void handlers(Handlers& list) override;
 
  private:
   bool takes_ip6() const override { return true; }
   bool has_gpu_side() const override { return true; }
+  bool word_outlives_arguments() const override { return true; }
 
-  FixedTable<flow::Limits> limits_;
+  /** Packet threads, and copies on GPUs, go over to another rate at any time. */
+  struct LimitTable : FixedTable<flow::Limits> {
+    uint32_t rate() { return std::atomic_ref(value.rate).load(std::memory_order_relaxed); }
+    void set_rate(uint32_t rate) {
+      std::atomic_ref(value.rate).store(rate, std::memory_order_relaxed);
+      changed(offsetof(flow::Limits, rate), std::as_bytes(std::span(&rate, 1)));
+    }
+  };
+  LimitTable limits_;
 };
 
 /** LoadBalancer: sends each flow to one of several servers.

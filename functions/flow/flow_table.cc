@@ -91,7 +91,7 @@ std::span<const char* const> FlowTable::drop_reasons() const {
   return kReasons;
 }
 
-int FlowTable::take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher) {
+int FlowTable::take_word(const Element& taker, bool takes_ip6, flow::Watcher* watcher, bool outlives_arguments) {
   if (takers_.size() == flow::kWords) {
     std::string names;
     for (const Element* other : takers_) names += (names.empty() ? "'" : ", '") + other->name + "'";
@@ -99,6 +99,7 @@ int FlowTable::take_word(const Element& taker, bool takes_ip6, flow::Watcher* wa
                 "' a FlowTable of its own");
   }
   takers_.push_back(&taker);
+  outlives_arguments_.push_back(outlives_arguments);
   takes_ip6_ = takes_ip6_ && takes_ip6;
   if (watcher != nullptr) watchers_.push_back(watcher);
   return static_cast<int>(takers_.size()) - 1;
@@ -114,10 +115,12 @@ flow::Timeouts FlowTable::timeouts() const {
 
 bool FlowTable::shares_flows_with(const FlowTable& other) const {
   if (predecessor != &other) return other.predecessor == this && other.shares_flows_with(*this);
-  return capacity_ == other.capacity_ && timestamps_ == other.timestamps_ &&
-         std::equal(
-             takers_.begin(), takers_.end(), other.takers_.begin(), other.takers_.end(),
-             [](const Element* heir, const Element* old) { return heir->predecessor == old && heir->same_arguments; });
+  if (capacity_ != other.capacity_ || timestamps_ != other.timestamps_ || takers_.size() != other.takers_.size())
+    return false;
+  for (size_t k = 0; k < takers_.size(); ++k)
+    if (takers_[k]->predecessor != other.takers_[k] || !(takers_[k]->same_arguments || outlives_arguments_[k]))
+      return false;
+  return true;
 }
 
 void FlowTable::take_state(Element& old_element) {
@@ -238,7 +241,7 @@ void FlowElement::link(const Directory& directory) {
   const std::vector<Element*> named = directory(table_name_);
   table_ = named.size() == 1 ? dynamic_cast<FlowTable*>(named[0]) : nullptr;
   if (table_ == nullptr) throw Error("TABLE: '" + table_name_ + "' is not a FlowTable of this chain");
-  word_ = table_->take_word(*this, takes_ip6(), watcher());
+  word_ = table_->take_word(*this, takes_ip6(), watcher(), word_outlives_arguments());
 }
 
 std::string FlowElement::wrong_setter(Column column, const Element& setter) const {

@@ -16,6 +16,8 @@ namespace {
 constexpr int kByteBits = 36;
 constexpr uint64_t kMaxBytes = (uint64_t{1} << kByteBits) - 1, kMaxPackets = (uint64_t{1} << (64 - kByteBits)) - 1;
 
+constexpr uint32_t kMaxRate = 1000000;  // packets a second
+
 flow::Key key_from(const std::string& text) {
   std::istringstream words(text);
   std::string source, destination, source_port, destination_port, protocol, more;
@@ -97,7 +99,7 @@ void FlowCounter::handlers(Handlers& list) {
 void RateLimiter::configure(click::Arguments& arguments) {
   read_table(arguments);
   uint32_t rate = 1, burst = 32;
-  arguments.required("RATE", rate, 1u, 1000000u).keyword("BURST", burst, 1u, 65535u);
+  arguments.required("RATE", rate, 1u, kMaxRate).keyword("BURST", burst, 1u, 65535u);
   limits_.value = {{}, rate, burst * flow::Bucket::kToken, 0};
 }
 
@@ -112,12 +114,28 @@ void RateLimiter::start(const Environment& environment) {
   limits_.value.has_other_output = outputs > 1 ? 1 : 0;
 }
 
+void RateLimiter::take_state(Element& old_element) {
+  auto& old = static_cast<RateLimiter&>(old_element);
+  if (!(predecessor == &old ? *this : old).same_arguments) return;
+  const uint32_t rate = limits_.rate();  // which `rate` may have changed
+  limits_.set_rate(old.limits_.rate());
+  old.limits_.set_rate(rate);
+}
+
+void RateLimiter::handlers(Handlers& list) {
+  list.read("rate", [this] { return std::to_string(limits_.rate()); }).write("rate", [this](const std::string& text) {
+    limits_.set_rate(click::value_of<uint32_t>(text, 1u, kMaxRate));
+  });
+}
+
 void RateLimiter::run_cpu(Batch& batch) {
   const uint32_t *flows = batch.column(Column::flow), *ms = batch.column(Column::flow_ms);
+  const flow::Limits limits{{}, limits_.rate(), limits_.value.most, 0};
   for (int i = 0; i < batch.size(); ++i) {
     flow::Entry& entry = flow_of(flows, i, batch.thread);
     flow::Bucket bucket = flow::Bucket::of(entry.word(word_), ms[i]);
-    if (!bucket.take(limits_.value, ms[i])) {
+    bucket.missing = std::min(bucket.missing, limits.most);  // it was larger in the configuration before
+    if (!bucket.take(limits, ms[i])) {
       if (outputs > 1)
         batch.next()[i] = 1;
       else
