@@ -28,7 +28,7 @@ packet-alert-max: 255
 CHAIN = """FromDump({0}/in.pcap) -> version :: Classifier(12/0800, 12/86dd); version[0] -> CheckIPHeader(14)
     -> flows :: FlowTable(TIMESTAMPS true); version[1] -> CheckIP6Header(OFFSET 14) -> flows; flows
     -> ids :: NIDS({0}/rules, STREAM true); ids[0] -> out :: Discard;
-    ids[1] -> NIDSConfirm(ids, FLOWS flows, EVE {0}/ours.json) -> out;"""
+    ids[1] -> NIDSConfirm(ids, FLOWS flows, CHECKSUM false, EVE {0}/ours.json) -> out;"""
 
 Rule = namedtuple("Rule", "text tcp negated placed")  # placed: asks for places in the payload
 

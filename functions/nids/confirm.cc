@@ -5,6 +5,7 @@
 #include "core/error.h"
 #include "functions/nids/dns.h"
 #include "functions/nids/nids.h"
+#include "functions/nids/tcp_checksum.h"
 
 namespace heddle {
 
@@ -29,7 +30,8 @@ void NIDSConfirm::configure(click::Arguments& arguments) {
   arguments.required("NIDS", nids_name_)
       .keyword("EVE", eve_file_)
       .keyword("FLOWS", flows_name_)
-      .keyword("MEMORY", memory_mb_, 1u, 65536u);
+      .keyword("MEMORY", memory_mb_, 1u, 65536u)
+      .keyword("CHECKSUM", checks_checksums_);
 }
 
 void NIDSConfirm::link(const Directory& directory) {
@@ -85,6 +87,10 @@ void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
   if (!(entry.key == key_of(view))) return {};  // addresses were changed on the way, or it has ended
+  if (checks_checksums_ && !checksum_may_be_right(view)) {
+    bad_checksum_[thread].add(1, 0);
+    return {};
+  }
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
   uint64_t name = entry.word(word_);
@@ -144,9 +150,10 @@ std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list{
       {"alerts", judge_.alerts()}, {"lost", judge_.lost()}, {"gave_up", judge_.gave_up()}};
   if (flows_ != nullptr)
-    list.insert(
-        list.end(),
-        {{"gaps", gaps_.packets()}, {"unfollowed", unfollowed_.packets()}, {"lost_dialogues", lost_.packets()}});
+    list.insert(list.end(), {{"gaps", gaps_.packets()},
+                             {"unfollowed", unfollowed_.packets()},
+                             {"bad_checksum", bad_checksum_.packets()},
+                             {"lost_dialogues", lost_.packets()}});
   return list;
 }
 

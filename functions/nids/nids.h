@@ -195,7 +195,7 @@ class NIDS : public Element, public KeepsGpuState {
 
 /** NIDSConfirm: judges the candidates of a NIDS by all that its rules ask for, and writes alerts.
  *
- *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY])
+ *      NIDSConfirm(NIDS [, keywords EVE, FLOWS, MEMORY, CHECKSUM])
  *
  *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata
  *  writes them (timestamp, addresses, those of IPv6 with all zeros, ports, protocol, rule; the category is what
@@ -203,8 +203,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  CLASSIFICATION, or 3). Without it they are counted only. No packet waits for whoever reads a pipe, a socket or a
  *  terminal there: 4 MB of alerts do, and what comes when there is no room is lost, counted (`lost`) and, once, said on
  *  standard error; at the end the reader has 5 seconds for the rest. FLOWS: the name of the FlowTable before the NIDS,
- *  if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. Runs on
- *  the CPU.
+ *  if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. CHECKSUM:
+ *  whether TCP segments with a wrong one are left out of connections, default true; false is for captures taken where
+ *  network cards were yet to fill it in. Runs on the CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
  *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
@@ -354,18 +355,19 @@ class NIDS : public Element, public KeepsGpuState {
  *  are read however they are cut into records; Suricata 7.0.10 loses some that come in several small ones. Unlike
  *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
- *  Put CheckTCPHeader before, which is for IPv4, or segments count that no host takes. Where segments overlap, bytes
- *  that were in order count, then those of the segment that begins first; the others are judged with their packet.
- *  Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction and half
- *  of MEMORY in all; then what is missing is given up (`gaps`), until it comes after all. A direction takes a block
- *  until its flow ends, or, where memory is short, until its FIN; segments with bytes for which there is none, or which
- *  are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration with its
- *  flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
+ *  Segments with a wrong checksum, which no host takes, belong to no connection: they are judged with their packet, and
+ *  counted (`bad_checksum`). Where segments overlap, bytes that were in order count, then those of the segment that
+ *  begins first; the others are judged with their packet. Segments before their turn go on, and what they say is kept,
+ *  in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then what is missing is given up (`gaps`),
+ *  until it comes after all. A direction takes a block until its flow ends, or, where memory is short, until its FIN;
+ *  segments with bytes for which there is none, or which are too far ahead, are judged as packets only (`unfollowed`).
+ *  A connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 80 bytes, for as many
+ *  as the FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take, for an error or a slow reader;
  *  `forgotten` (r): what thresholds and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that
- *  reached a limit. By rule: `counts` of the NIDS. Statistics: `alerts`, `lost`, `gave_up`; with STREAM `gaps` and
- *  `unfollowed` (segments) and `lost_dialogues` (connections).
+ *  reached a limit. By rule: `counts` of the NIDS. Statistics: `alerts`, `lost`, `gave_up`; with STREAM `gaps`,
+ *  `unfollowed` and `bad_checksum` (segments) and `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.
@@ -408,13 +410,14 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
 
   std::string nids_name_, eve_file_, flows_name_;
   uint32_t memory_mb_ = 0;  // 0: not said
+  bool checks_checksums_ = true;
   NIDS* nids_ = nullptr;
   FlowTable* flows_ = nullptr;                           // with STREAM
   int word_ = 0;                                         // of each flow: its direction's name in streams_
   std::vector<std::unique_ptr<nids::Streams>> streams_;  // by thread
   std::unique_ptr<nids::Conversations> conversations_;   // with STREAM
   nids::Judge judge_{counts};
-  PerThreadCounts gaps_{counts}, unfollowed_{counts}, lost_{counts};
+  PerThreadCounts gaps_{counts}, unfollowed_{counts}, bad_checksum_{counts}, lost_{counts};
 };
 
 }  // namespace heddle

@@ -43,6 +43,16 @@ inline Frame packet_with(int protocol, const std::string& payload, unsigned sour
   return frame;
 }
 
+/** Sets the checksum of the TCP segment of such a frame. */
+inline void set_tcp_checksum(Bytes& bytes) {
+  put_u16(bytes, kL3 + 36, 0);
+  unsigned sum = 6 + static_cast<unsigned>(bytes.size() - kL3 - 20);
+  for (size_t at = kL3 + 12; at < bytes.size(); at += 2)
+    sum += static_cast<unsigned>(bytes[at] << 8 | (at + 1 < bytes.size() ? bytes[at + 1] : 0));
+  while (sum > 0xffff) sum = (sum & 0xffff) + (sum >> 16);
+  put_u16(bytes, kL3 + 36, ~sum & 0xffff);
+}
+
 inline constexpr size_t kIp6 = 40;
 
 /** An address of few, 2001:db8::N or 10.0.0.N. */

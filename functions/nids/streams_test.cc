@@ -22,6 +22,7 @@ Frame segment(unsigned port, uint32_t sequence, unsigned flags, const std::strin
   Frame frame = packet_with(6, payload, port, 80);
   put_u32(frame.bytes, kL3 + 24, sequence);
   frame.bytes[kL3 + 33] = static_cast<uint8_t>(flags);
+  set_tcp_checksum(frame.bytes);
   return frame;
 }
 
@@ -232,6 +233,9 @@ TEST_P(NidsStreamTest, WhatNoHostTakesHidesNothing) {
   EXPECT_EQ(alerts_with({segment(1, 1000000000, kSynFlag, ""), segment(1, 1000000001, 16, "x")}), found(2));
   EXPECT_EQ(alerts_with({segment(1, 107, kFinFlag | 16, "")}), found(1));
   EXPECT_EQ(alerts_with({segment(1, 500, 4, "")}), found(1));  // a RST that is out of order
+  Frame wrong_checksum = segment(1, 107, 16, "xxxxx");
+  wrong_checksum.bytes.back() ^= 1;
+  EXPECT_EQ(alerts_with({wrong_checksum}), found(1));
   for (const uint32_t ahead : {1000u, 100000u, 1000000000u}) {
     std::vector<Frame> many;
     for (uint32_t n = 0; n < 70; ++n) many.push_back(segment(1, 107 + ahead + 2 * n, 16, "x"));

@@ -1,0 +1,48 @@
+"""Segments with a wrong TCP checksum, which no host takes, hide nothing that a connection says."""
+
+import json
+
+import pytest
+from scapy.layers.inet import IP, TCP
+from scapy.layers.inet6 import IPv6, IPv6ExtHdrDestOpt, IPv6ExtHdrFragment
+from scapy.layers.l2 import Ether
+from whole import captures
+from whole.program import quoted
+
+CHAIN = (
+    "FromDump({}) -> v :: Classifier(12/0800, 12/86dd); v[0] -> CheckIPHeader(14) -> flows :: FlowTable(TIMESTAMPS true);"
+    " v[1] -> CheckIP6Header(OFFSET 14) -> flows -> ids :: NIDS({}, STREAM true); ids[0] -> out :: Discard;"
+    " ids[1] -> c :: NIDSConfirm(ids, FLOWS flows, EVE {}{}) -> out"
+)
+NETWORKS = {
+    "ip": IP(src="10.0.0.1", dst="10.0.0.2"),
+    "ip6": IPv6(src="2001:db8::1", dst="2001:db8::2"),
+    "ip6-options": IPv6(src="2001:db8::1", dst="2001:db8::2") / IPv6ExtHdrDestOpt(),
+    "ip6-whole-fragment": IPv6(src="2001:db8::1", dst="2001:db8::2") / IPv6ExtHdrFragment(offset=0, m=0, id=7),
+}
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_wrong_checksums_hide_nothing(heddle, tmp_path, network):
+    def segment(sequence, flags, payload, wrong=0):
+        tcp = TCP(sport=1000, dport=80, seq=sequence, flags=flags) / payload
+        frame = bytearray(bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / NETWORKS[network] / tcp))
+        frame[len(frame) - len(payload) - 4] ^= wrong  # the checksum's first byte
+        return bytes(frame)
+
+    for first, junk, rest in ((b"an evil", b"xxxxx", b" word"), (b"an evil ", b"xxxx", b"word")):
+        after = 100 + len(first)
+        frames = [
+            segment(99, "S", b""),
+            segment(100, "A", first),
+            segment(after, "A", junk, wrong=1),
+            segment(after, "A", rest),
+        ]
+        capture = captures.write(tmp_path / "in.pcap", frames)
+        (tmp_path / "x.rules").write_text('alert tcp any any -> any any (content:"an evil word"; sid:1;)\n')
+        for keyword, alerts, wrong in (("", 1, 1), (", CHECKSUM false", 0, 0)):
+            eve = tmp_path / "eve.json"
+            report = heddle.run(CHAIN.format(quoted(capture), quoted(tmp_path / "x.rules"), quoted(eve), keyword))
+            found = [json.loads(line)["alert"]["signature_id"] for line in eve.read_text().splitlines()]
+            assert found == [1] * alerts, (keyword, rest)
+            assert report.one("c")["statistics"]["bad_checksum"] == wrong
