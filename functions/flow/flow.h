@@ -192,6 +192,8 @@ class FlowCounter : public FlowElement, public KeepsGpuState {
   /** Of the flow in `entry`: what CPU and GPU have counted, up to where counts stop. */
   Counts sum(const flow::Entry& entry, const flow::PlaceCounts& on_gpu) const;
   Counts counts_at(uint32_t place) const;
+  /** Of the flow with this key; 0 if there is none. */
+  Counts counts_of(const flow::Key& key) const;
   /** Puts what the GPU, which is going, has counted into the flows' words. */
   void bring_home(FlowTable& table);
   bool takes_ip6() const override { return true; }

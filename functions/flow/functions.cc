@@ -1,6 +1,7 @@
 // FlowCounter and RateLimiter: each has a word of the flow.
 
 #include <algorithm>
+#include <atomic>
 #include <sstream>
 
 #include "click/arguments.h"
@@ -58,6 +59,20 @@ FlowCounter::Counts FlowCounter::counts_at(uint32_t place) const {
   return sum(table_->entry(place), on_gpu);
 }
 
+FlowCounter::Counts FlowCounter::counts_of(const flow::Key& key) const {
+  for (uint32_t place = table_->find(key); place != flow::kNoFlow;) {
+    // Packet threads go on: if another flow gets the place meanwhile, the counts may be that one's.
+    const uint32_t generation = table_->entry(place).generation();
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const Counts counts = counts_at(place);
+    std::atomic_thread_fence(std::memory_order_acquire);
+    const uint32_t again = table_->find(key);
+    if (again == place && table_->entry(place).generation() == generation) return counts;
+    place = again;
+  }
+  return {};
+}
+
 void FlowCounter::bring_home(FlowTable& table) {
   std::vector<flow::PlaceCounts> on_gpu(places_.value.count);
   if (!read_gpu_state(0, std::as_writable_bytes(std::span(on_gpu)))) return;
@@ -89,8 +104,7 @@ void FlowCounter::run_cpu(Batch& batch) {
 
 void FlowCounter::handlers(Handlers& list) {
   list.read_with_argument("lookup", [this](const std::string& text) {
-    const uint32_t place = table_->find(key_from(text));
-    const Counts counts = place == flow::kNoFlow ? Counts{} : counts_at(place);
+    const Counts counts = counts_of(key_from(text));
     return format("%llu %llu", static_cast<unsigned long long>(counts.packets),
                   static_cast<unsigned long long>(counts.bytes));
   });

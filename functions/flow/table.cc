@@ -39,6 +39,28 @@ uint32_t equal_tags(const uint32_t* tags, uint32_t tag) {
 
 }  // namespace
 
+void Entry::begin(const Key& its, uint32_t state) {
+  const auto put = [](auto& member, auto value) { std::atomic_ref(member).store(value, std::memory_order_relaxed); };
+  const uint32_t next = (generation() + 1) << kStateBits;
+  life.store(next | kChanging, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  put(key.source, its.source), put(key.destination, its.destination);
+  put(key.source_port, its.source_port), put(key.destination_port, its.destination_port);
+  put(key.protocol, its.protocol);
+  for (int w = 0; w < kWords; ++w) set_word(w, 0);
+  life.store(next | state, std::memory_order_release);
+}
+
+bool Entry::has_now(const Key& wanted) {
+  const auto get = [](auto& member) { return std::atomic_ref(member).load(std::memory_order_relaxed); };
+  const auto stage = [this](std::memory_order order) { return life.load(order) & ~uint32_t{kChanging - 1}; };
+  const uint32_t before = stage(std::memory_order_acquire);
+  const Key found{get(key.source), get(key.destination), get(key.source_port), get(key.destination_port),
+                  get(key.protocol)};
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return found == wanted && (before & kChanging) == 0 && stage(std::memory_order_relaxed) == before;
+}
+
 Key Key::of_ip6(const uint8_t* addresses, uint16_t source_port, uint16_t destination_port, uint8_t protocol) {
   // The pair's name is the same both ways, and its halves change places.
   const bool swapped = std::memcmp(addresses, addresses + 16, 16) > 0;
@@ -86,10 +108,18 @@ uint32_t ThreadTable::find_in(uint32_t bucket, uint32_t tag, const Key& key) con
   return kNoFlow;
 }
 
-uint32_t ThreadTable::find(const Key& key) const {
-  const Hash hash = hash_of(key);
+uint32_t ThreadTable::find_own(const Hash& hash, const Key& key) const {
   const uint32_t place = find_in(hash.bucket[0], hash.tag, key);
   return place != kNoFlow ? place : find_in(hash.bucket[1], hash.tag, key);
+}
+
+uint32_t ThreadTable::find(const Key& key) const {
+  const Hash hash = hash_of(key);
+  for (const uint32_t bucket : hash.bucket)
+    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place)
+      if (std::atomic_ref(tags_[place]).load(std::memory_order_acquire) == hash.tag && entries_[place].has_now(key))
+        return place;
+  return kNoFlow;
 }
 
 void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n, const Says* says) {
@@ -105,8 +135,7 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
         __builtin_prefetch(&entries_[bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways))], 1);
   for (int i = 0; i < n; ++i) {
     const Hash& hash = hashes[i];
-    uint32_t place = find_in(hash.bucket[0], hash.tag, keys[i]);
-    if (place == kNoFlow) place = find_in(hash.bucket[1], hash.tag, keys[i]);
+    uint32_t place = find_own(hash, keys[i]);
     if (place != kNoFlow && is_over(entries_[place], now_ms[i])) {
       end_or_defer(place);
       count(counts_.expired, 1);
@@ -134,7 +163,8 @@ void ThreadTable::note(Entry& entry, Says says) {
 }
 
 bool ThreadTable::answers(const Key& key, uint32_t now_ms) {
-  const uint32_t other = find({key.destination, key.source, key.destination_port, key.source_port, key.protocol});
+  const Key back{key.destination, key.source, key.destination_port, key.source_port, key.protocol};
+  const uint32_t other = find_own(hash_of(back), back);
   if (other == kNoFlow || is_over(entries_[other], now_ms)) return false;
   entries_[other].set(Entry::kAnswered);
   return true;
@@ -153,11 +183,10 @@ uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms, Say
     make_room(place, now_ms);
   }
   const uint32_t state = (answers(key, now_ms) ? Entry::kAnswered : 0u) | (says == Says::closes ? Entry::kClosing : 0u);
-  tags_[place] = hash.tag;
   Entry& entry = entries_[place];
-  entry.key = key, entry.last_ms = now_ms;
-  entry.life.store((entry.generation() + 1) << Entry::kStateBits | state, std::memory_order_relaxed);
-  for (int w = 0; w < kWords; ++w) entry.set_word(w, 0);
+  entry.begin(key, state);
+  entry.last_ms = now_ms;
+  set_tag(place, hash.tag);
   count(counts_.added, 1);
   count(counts_.flows, 1);
   return place;
@@ -190,13 +219,13 @@ uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
 
 void ThreadTable::end(uint32_t place) {
   for (Watcher* watcher : *watchers_) watcher->flow_ends(entries_[place], thread_);
-  tags_[place] = 0;
+  set_tag(place, 0);
   count(counts_.flows, ~uint64_t{0});
 }
 
 void ThreadTable::end_or_defer(uint32_t place) {
   if (entries_[place].batch != batch_) return end(place);
-  tags_[place] = kEnding;
+  set_tag(place, kEnding);
   entries_[place].next_ending = std::exchange(first_ending_, place);
 }
 

@@ -43,7 +43,7 @@ struct Timeouts {
 constexpr uint32_t kNoFlow = ~0u;
 constexpr int kWords = 4;
 
-/** A flow. Its thread writes it; handlers read the words. */
+/** A flow. Its thread writes it, and alone reads it but for what is said of any thread, `life` and the words. */
 struct alignas(64) Entry {
   Key key;
   uint32_t last_ms;                     ///< when a packet came last, on the table's clock
@@ -54,9 +54,9 @@ struct alignas(64) Entry {
 
   /** What is known of a flow. It goes on once a packet has come that is not its first, and of TCP has more than a
    *  handshake's first half takes. It is answered once the way back has been seen. Its TCP connection is closing after
-   *  a FIN or RST, until a SYN begins another. */
-  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4 };
-  static constexpr int kStateBits = 3;
+   *  a FIN or RST, until a SYN begins another. The thread is changing its key. */
+  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kChanging = 8 };
+  static constexpr int kStateBits = 4;
 
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
   bool is(State state) const { return (life.load(std::memory_order_relaxed) & state) != 0; }
@@ -64,7 +64,7 @@ struct alignas(64) Entry {
   bool established() const {
     return (life.load(std::memory_order_relaxed) & (kGoesOn | kAnswered | kClosing)) == (kGoesOn | kAnswered);
   }
-  /** Flows that have had this place, with this one, modulo 2^29. */
+  /** Flows that have had this place, with this one, modulo 2^28. */
   uint32_t generation() const { return life.load(std::memory_order_relaxed) >> kStateBits; }
   void set(State state) {
     if (!is(state)) life.store(life.load(std::memory_order_relaxed) | state, std::memory_order_relaxed);
@@ -72,6 +72,10 @@ struct alignas(64) Entry {
   void clear(State state) {
     if (is(state)) life.store(life.load(std::memory_order_relaxed) & ~uint32_t{state}, std::memory_order_relaxed);
   }
+  /** Another flow begins here. Its thread, at a place whose tag says that there is none. */
+  void begin(const Key& its, uint32_t state);
+  /** Whether the flow here is this one. Any thread. */
+  bool has_now(const Key& wanted);
   void set_word(int which, uint64_t value) { words[which].store(value, std::memory_order_relaxed); }
 };
 static_assert(sizeof(Entry) == 64);
@@ -121,7 +125,7 @@ class ThreadTable {
   bool may_end(uint32_t place, uint32_t other, uint32_t now_ms) const;
   /** Ends such a flow. */
   void make_room(uint32_t place, uint32_t now_ms);
-  /** The place of a flow, or kNoFlow. Any thread. */
+  /** The place of a flow, or kNoFlow. Any thread; to others than the table's own it may end at any time. */
   uint32_t find(const Key& key) const;
   /** Looks at the next `count` places and ends the flows there that are over. */
   void age(size_t count, uint32_t now_ms);
@@ -138,6 +142,9 @@ class ThreadTable {
     uint32_t bucket[2], tag;
   };
   Hash hash_of(const Key& key) const;
+  /** For the table's own thread. */
+  uint32_t find_own(const Hash& hash, const Key& key) const;
+  void set_tag(uint32_t place, uint32_t tag) { std::atomic_ref(tags_[place]).store(tag, std::memory_order_release); }
   uint32_t find_in(uint32_t bucket, uint32_t tag, const Key& key) const;
   uint32_t add(const Hash& hash, const Key& key, uint32_t now_ms, Says says);
   /** A place of these buckets whose flow may end for a new one, or kNoFlow. */
