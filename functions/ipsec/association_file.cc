@@ -431,6 +431,12 @@ struct Descriptor {
   }
 };
 
+/** Leaves nothing of a text with keys, however its reader ends. */
+struct Wiping {
+  std::string& text;
+  ~Wiping() { explicit_bzero(text.data(), text.size()); }
+};
+
 }  // namespace
 
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors) {
@@ -451,15 +457,14 @@ AssociationList read_association_file(const std::string& path, std::vector<std::
   if (static_cast<size_t>(status.st_size) > kMaxFileBytes)
     throw Error(format("'%s' has more than %zu bytes", path.c_str(), kMaxFileBytes));
   std::string text(static_cast<size_t>(status.st_size), '\0');
+  const Wiping wiping{text};
   size_t size = 0;
   for (ssize_t got; size < text.size(); size += static_cast<size_t>(got)) {
     got = ::read(file.number, text.data() + size, text.size() - size);
     if (got < 0) throw Error(format("cannot read the associations in '%s': %s", path.c_str(), strerror(errno)));
     if (got == 0) break;
   }
-  auto list = parse_associations(without_byte_order_mark(std::string_view(text).substr(0, size)), path, errors);
-  explicit_bzero(text.data(), text.size());
-  return list;
+  return parse_associations(without_byte_order_mark(std::string_view(text).substr(0, size)), path, errors);
 }
 
 }  // namespace heddle::ipsec

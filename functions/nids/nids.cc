@@ -23,6 +23,11 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
   }
   RuleSet set = read_rule_file(file_, skip_unsupported_, variables, errors);
   if (!stream_) refuse_streams(set, errors);
+  if (!skip_unsupported_ && !set.unsupported.empty())
+    errors.push_back(
+        format("%s: SKIP_UNSUPPORTED true here, or --skip-unsupported of run and check, leaves out what is "
+               "not supported: %zu of its rules",
+               file_.c_str(), set.unsupported.size()));
   if (!classification_file_.empty())
     classify(set.rules, parse_classification(classification_file_,
                                              read_text_file(classification_file_, "classification file"), errors));

@@ -407,6 +407,8 @@ TEST(Nids, NamesWhatIsWrong) {
       << "alert ip $X any -> any any (sid:1;)\nalert tcp any any -> any any (tls.version; sid:2;)\n";
   EXPECT_NE(of("").find(file.path + ":1: sid 1: the variable '$X' has no value"), std::string::npos) << of("");
   EXPECT_NE(of("").find(file.path + ":2: sid 2: the option 'tls.version' is not supported"), std::string::npos);
+  EXPECT_NE(of("").find("--skip-unsupported of run and check, leaves out what is not supported: 1 of its rules"),
+            std::string::npos);
   std::ofstream(file.path) << "# one\nalert tcp any any -> any any (content:\"a\"; flow:only_stream; sid:1;)\n";
   EXPECT_NE(of("").find(file.path + ":2: sid 1: it is for TCP connections as a whole (tcp-stream, only_stream): give "
                                     "the NIDS STREAM true"),
