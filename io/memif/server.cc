@@ -65,7 +65,8 @@ void ServerSession::add_region(Received& received) {
   uint64_t bytes = 0;
   for (const Region& region : regions_) bytes += region.bytes();
   if (bytes > kMaxBytes)
-    throw Error(format("region %u: all together have more than %ju GiB; share less memory", add.index, uintmax_t{kMaxBytes >> 30}));
+    throw Error(format("region %u: all together have more than %ju GiB; share less memory", add.index,
+                       uintmax_t{kMaxBytes >> 30}));
 }
 
 void ServerSession::add_ring(Received& received) {
