@@ -1,6 +1,7 @@
 """Several FromGPUPorts whose ways meet, on simt: a router from each port to all of them, each on its own rings."""
 
 import contextlib
+import os
 import random
 
 import pytest
@@ -164,6 +165,8 @@ def test_whose_packets_leave_by_one_port_waits_for_it(heddle, place):
     control = f"{place}/control"
     with contextlib.ExitStack() as stack:
         running = stack.enter_context(heddle.start("run", "--json", "-u", control, "-e", chain, *SIMT))
+        for path in sockets.values():
+            wait_until(lambda path=path: os.path.exists(path), what="the socket")
         a = stack.enter_context(memif.Client(sockets["a"], 1, 6, back=2))
         b = stack.enter_context(memif.Client(sockets["b"], 1, 6))
         for name in "op":
