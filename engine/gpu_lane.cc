@@ -76,23 +76,23 @@ void GpuLane::copy_columns(ColumnSet columns, Batch& batch, int first, int count
 }
 
 int GpuLane::submit(Batch& batch, int first, int index) {
-  const int count = std::min(gpu::kSlotPackets, batch.size() - first);
   Held& held = held_[static_cast<size_t>(index)];
-  held.count = count;
+  held.count = std::min(gpu::kSlotPackets, batch.size() - first);
+  std::copy(batch.packets() + first, batch.packets() + first + held.count, held.packet);
   const auto base = reinterpret_cast<uintptr_t>(segment_.packet_base());
-  std::copy(batch.packets() + first, batch.packets() + first + count, held.packet);
   if (plan_.transport == Transport::commlist) list(held);
   if (plan_.transport == Transport::landing) take_places(held, ring_.slot(index));
   if (packs(plan_.transport)) {
     if (!pack(held)) return 0;
   } else if (plan_.word_column) {
     const uint32_t* column = batch.column(*plan_.word_column) + first;
-    for (int i = 0; i < count; ++i) held.place[i] = gpu::pack_word(0, length(held.packet[i]), column[i]);
+    for (int i = 0; i < held.count; ++i) held.place[i] = gpu::pack_word(0, length(held.packet[i]), column[i]);
   } else {
-    for (int i = 0; i < count; ++i)
+    for (int i = 0; i < held.count; ++i)
       held.place[i] =
           gpu::pack_word(0, length(held.packet[i]), reinterpret_cast<uintptr_t>(data(held.packet[i])) - base);
   }
+  const int count = held.count;
   if (plan_.columns_in != 0) copy_columns<true>(plan_.columns_in, batch, first, count, ring_.slot(index).columns);
   if (plan_.columns_kept != 0) {
     std::byte* kept = &kept_[static_cast<size_t>(index) * gpu::kSlotPackets * kept_columns_.bytes()];
@@ -182,7 +182,13 @@ bool GpuLane::pack(Held& held) {
   };
   const size_t taken_along = copies.before, before = round_up(taken_along);
   size_t total = 0;
-  for (int i = 0; i < held.count; ++i) total += before + round_up(bytes_of(held.packet[i]) + copies.behind);
+  int fitting = 0;
+  for (; fitting < held.count; ++fitting) {
+    const size_t bytes = before + round_up(bytes_of(held.packet[fitting]) + copies.behind);
+    if (total + bytes > staging_.size()) break;
+    total += bytes;
+  }
+  held.count = fitting;
   std::byte* at = staging_.take(total);
   if (at == nullptr) return false;
   held.staged_until = staging_.taken();

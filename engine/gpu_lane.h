@@ -12,6 +12,7 @@
 #include "engine/gpu_segment.h"
 #include "engine/landing_area.h"
 #include "engine/lane.h"
+#include "engine/packet_copy.h"
 #include "engine/staging.h"
 #include "gpu/slot_ring.h"
 
@@ -23,8 +24,12 @@ class GpuLane : public Lane {
   /** `staging`: in packet memory, for transports that pack; at least kMinStagingBytes then. `area`: for transport
    *  landing. */
   GpuLane(const GpuSegment& segment, gpu::SlotGroup slots, std::span<std::byte> staging, LandingArea* area);
-  /** For the longest packet. */
+  /** For the longest packet, with the room that it needs around it. */
   static constexpr size_t kMinStagingBytes = size_t{128} << 10;
+  static_assert(kMinStagingBytes > kMaxBufferBytes + 2 * Staging::kAlignment);
+
+  /** Transport commlist: most that a list has, as in the thesis. */
+  static constexpr int kListPackets = 1024;
 
   std::span<const LaneExit> exits() const override { return plan_.exits; }
   ColumnSet columns_behind() const override { return plan_.columns_kept | plan_.columns_out; }
@@ -54,11 +59,12 @@ class GpuLane : public Lane {
     LandingArea::Places* places = nullptr;  // where they land; null: nowhere
     int count;
   };
-  /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are, to the GPU in slot `index`;
-   *  returns how many. */
+  /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are and staging memory can hold at
+   *  once, to the GPU in slot `index`; returns how many, 0 if what is in flight must give staging memory back first. */
   int submit(Batch& batch, int first, int index);
   void take_back(Batch& batch, int index, bool done);
-  /** Packs what the plan wants of the packets that `held` has into staging memory; false: it is full. */
+  /** Packs what the plan wants of the packets that `held` has, from then on no more of them than staging memory can
+   *  hold at once; false: what is in flight leaves no room. */
   bool pack(Held& held);
   /** Brings what the GPU has changed of one back to it, before its ends are moved. */
   void unpack(Packet* packet, const std::byte* packed, gpu::Outcome outcome, int head) const;

@@ -15,6 +15,8 @@ class Staging {
   /** `memory` is the caller's, aligned to kAlignment. */
   explicit Staging(std::span<std::byte> memory) : memory_(memory) {}
 
+  /** Most that a piece may have, bytes; so much can be taken when nothing is in use. */
+  size_t size() const { return memory_.size(); }
   /** `bytes` side by side, aligned to kAlignment; null if what is in use leaves no such piece. */
   std::byte* take(size_t bytes) {
     bytes = (bytes + kAlignment - 1) / kAlignment * kAlignment;
