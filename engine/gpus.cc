@@ -144,11 +144,8 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
     staging_ += staging_bytes_;
   }
   LandingArea* const area = segment.plan().transport == Transport::landing ? areas_[areas_used_++].get() : nullptr;
-  const int streams = segment.plan().streams();
-  const gpu::SlotGroup group = segment.device().add_slots(segment.program(), slots, streams);
-  // Whole batches are launched as graphs, what is left of them is not.
-  if (segment.plan().launch == LaunchMode::graph)
-    segment.device().make_graphs(group, segment.program(), std::max(1, slots / streams));
+  const gpu::SlotGroup group = segment.device().add_slots(segment.program(), slots, segment.plan().streams());
+  if (segment.plan().launch == LaunchMode::graph) segment.device().make_graphs(group, segment.program());
   auto lane = std::make_unique<GpuLane>(segment, group, staging, area);
   lanes_.push_back(lane.get());
   return lane;

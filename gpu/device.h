@@ -157,9 +157,9 @@ class Device {
   // Slots with streams.
   /** Copies these bytes to the twins in device memory or back; returns at once. */
   virtual void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) = 0;
-  /** From now on launches of `program`, or of one in its place, on slots [k * count, (k + 1) * count) are launches of
-   *  CUDA graphs, which are made here: making one waits for resident kernels. Before start(). */
-  virtual void make_graphs(const SlotGroup& group, ProgramId program, int count) = 0;
+  /** From now on launches of `program`, or of one in its place, are launches of CUDA graphs, one for each stream, which
+   *  are made here: making one waits for resident kernels. Before start(). */
+  virtual void make_graphs(const SlotGroup& group, ProgramId program) = 0;
   /** Runs slots [first, first + count) of `group`; returns at once. */
   virtual void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) = 0;
   /** Whether all that has been asked for is done. */

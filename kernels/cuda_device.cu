@@ -124,7 +124,7 @@ class CudaDevice final : public Device {
     dma_->start(dma, transfer);
   }
   void copy_packets(const SlotGroup& group, std::span<const PacketBytes> bytes, bool to_gpu, int stream) override;
-  void make_graphs(const SlotGroup& group, ProgramId program, int count) override;
+  void make_graphs(const SlotGroup& group, ProgramId program) override;
   void launch(const SlotGroup& group, ProgramId program, int first, int count, int stream) override;
   bool idle(const SlotGroup& group, int stream) override;
   void wait(const SlotGroup& group, int stream) override;
@@ -153,8 +153,8 @@ class CudaDevice final : public Device {
   void make_twins();
   void make_gate();
   LaunchGroup& group_of(const SlotGroup& slots);
-  /** Launches slots with this program. */
-  LaunchGroup::Launch launcher(ProgramId id);
+  /** How slots with this program are launched. */
+  SlotLaunch launch_of(ProgramId id);
 
   const int index_;
   cudaDeviceProp properties_{};
@@ -332,14 +332,12 @@ LaunchGroup& CudaDevice::group_of(const SlotGroup& slots) {
   throw Error("no such group of slots");
 }
 
-LaunchGroup::Launch CudaDevice::launcher(ProgramId id) {
+SlotLaunch CudaDevice::launch_of(ProgramId id) {
   const std::lock_guard lock(mutex_);
   const ProgramRecord& program = programs_[static_cast<size_t>(id)];
-  return [this, &program](Slot* slots, int count, cudaStream_t stream) {
-    PacketPlaces places = places_;
-    if (program.on_twins) places.packets = places.twins;
-    ResidentKernels::launch(program.shape, program.layout.shared_bytes, slots, count, places, stream);
-  };
+  PacketPlaces places = places_;
+  if (program.on_twins) places.packets = places.twins;
+  return {program.shape, program.layout.shared_bytes, places};
 }
 
 void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketBytes> bytes, bool to_gpu, int stream) {
@@ -347,14 +345,14 @@ void CudaDevice::copy_packets(const SlotGroup& slots, std::span<const PacketByte
   group_of(slots).copy(places_, bytes, to_gpu, stream);
 }
 
-void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId program, int count) {
+void CudaDevice::make_graphs(const SlotGroup& slots, ProgramId program) {
   use();
-  group_of(slots).make_graphs(count, launcher(program));
+  group_of(slots).make_graphs(launch_of(program));
 }
 
 void CudaDevice::launch(const SlotGroup& slots, ProgramId program, int first, int count, int stream) {
   use();
-  group_of(slots).launch(first, count, stream, launcher(program));
+  group_of(slots).launch(first, count, stream, launch_of(program));
 }
 
 bool CudaDevice::idle(const SlotGroup& slots, int stream) {

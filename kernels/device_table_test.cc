@@ -12,6 +12,7 @@
 #include "functions/xor/rule.h"
 #include "gpu/functions.h"
 #include "gpu/slot_ring.h"
+#include "simt/launches.h"
 #include "tests/support/harness.h"
 #include "tests/support/sanitizer.h"
 
@@ -152,6 +153,47 @@ TEST_P(DeviceTest, SpareSlotsServeALaterProgram) {
     EXPECT_NE(std::string(error.what()).find("2 more slots of 1 warps, but 1 are spare"), std::string::npos)
         << error.what();
   }
+}
+
+// A stream's graph has been made before the resident kernel was started, and launches other slots without waiting for
+// it.
+TEST_P(DeviceTest, GraphsLaunchAnySlotsBesideResidentKernels) {
+  const ProgramId program = add_program(device_->add_table(bytes({0x11111111})));
+  constexpr int kSlots = 6, kStreamsHere = 2;
+  const SlotGroup group = device_->add_slots(program, kSlots, kStreamsHere);
+  device_->make_graphs(group, program);
+  SlotRing resident(device_->add_slots(program, 1), device_->address(program));
+  SlotRing ring(group, device_->address(program));
+  device_->start();
+  const auto launch = [&](int slots, int stream) {
+    std::memset(packets_.base, 0, packets_.bytes);
+    int expected = 0;  // by slot, one packet: each has changed its own
+    for (int i = 0; i < slots; ++i) {
+      const uint64_t place = pack_word(0, kFrameBytes, static_cast<uint64_t>(i * kFrameBytes));
+      ring.submit(ring.next_slot(), &place, 1);
+    }
+    const int first = (ring.next_index() + kSlots - slots) % kSlots, wrapped = std::max(0, first + slots - kSlots);
+    device_->launch(group, program, first, slots - wrapped, stream);
+    if (wrapped > 0) device_->launch(group, program, 0, wrapped, stream);
+    device_->wait(group, stream);
+    for (int i = 0; i < slots; ++i, ring.release_oldest()) {
+      EXPECT_TRUE(ring.oldest_done());
+      expected += std::to_integer<int>(packets_.base[i * kFrameBytes]) == 0x11;
+    }
+    EXPECT_EQ(expected, slots);
+  };
+  const simt::Launches before = simt::launches();
+  for (int i = 0; i < 3 * kSlots; ++i) launch(1 + i % kSlots, i % kStreamsHere);
+  EXPECT_EQ(result(resident), 0x11);
+  if (!device_->info().name.starts_with("simt")) return;
+  EXPECT_EQ(simt::launches().single, before.single);
+  EXPECT_GE(simt::launches().graphs, before.graphs + 3 * kSlots);
+  // Two streams that take half of the ring each come to the same slots again: nothing is to be changed any more.
+  while (ring.next_index() != 0) launch(1, 0);
+  for (int stream = 0; stream < kStreamsHere; ++stream) launch(kSlots / kStreamsHere, stream);
+  const uint64_t changes = simt::launches().changes;
+  for (int i = 0; i < 10; ++i) launch(kSlots / kStreamsHere, i % kStreamsHere);
+  EXPECT_EQ(simt::launches().changes, changes);
 }
 
 TEST_P(DeviceTest, MoreSlotsThanFitAreRefused) {

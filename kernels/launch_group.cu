@@ -12,7 +12,10 @@ LaunchGroup::LaunchGroup(const SlotGroup& slots, int streams) : slots_(slots) {
 }
 
 LaunchGroup::~LaunchGroup() {
-  for (const auto& [slots, graph] : graphs_) cudaGraphExecDestroy(graph);
+  for (const Graph& graph : graphs_) {
+    cudaGraphExecDestroy(graph.executable);
+    cudaGraphDestroy(graph.recorded);
+  }
   for (cudaStream_t stream : streams_) cudaStreamDestroy(stream);
 }
 
@@ -38,28 +41,32 @@ void LaunchGroup::copy(const PacketPlaces& places, std::span<const PacketBytes> 
                                          &attributes_from, 1, at(stream)));
 }
 
-void LaunchGroup::make_graphs(int count, const Launch& launch) {
-  const cudaStream_t stream = at(0);
-  for (int first = 0; first + count <= slots_.count; first += count) {
-    cudaGraph_t recorded{};
-    cudaGraphExec_t graph{};
+void LaunchGroup::make_graphs(const SlotLaunch& how) {
+  graphs_.resize(streams_.size());
+  for (size_t i = 0; i < graphs_.size(); ++i) {
+    const cudaStream_t stream = streams_[i];
+    Graph& graph = graphs_[i];
     HEDDLE_CUDA_CHECK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
-    launch(slots_.slots + first, count, stream);
-    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(stream, &recorded));
-    HEDDLE_CUDA_CHECK(cudaGraphInstantiate(&graph, recorded, 0));
-    HEDDLE_CUDA_CHECK(cudaGraphDestroy(recorded));
-    HEDDLE_CUDA_CHECK(cudaGraphUpload(graph, stream));
-    graphs_[{first, count}] = graph;
+    ResidentKernels::launch(how, slots_.slots, slots_.count, stream);
+    HEDDLE_CUDA_CHECK(cudaStreamEndCapture(stream, &graph.recorded));
+    size_t one = 1;
+    HEDDLE_CUDA_CHECK(cudaGraphGetNodes(graph.recorded, &graph.kernel, &one));
+    graph.count = slots_.count;
+    HEDDLE_CUDA_CHECK(cudaGraphInstantiate(&graph.executable, graph.recorded, 0));
+    HEDDLE_CUDA_CHECK(cudaGraphUpload(graph.executable, stream));
+    HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
   }
-  HEDDLE_CUDA_CHECK(cudaStreamSynchronize(stream));
 }
 
-void LaunchGroup::launch(int first, int count, int stream, const Launch& launch) {
-  // A graph waits for nothing outside of it, so any stream may run it.
-  if (const auto graph = graphs_.find({first, count}); graph != graphs_.end())
-    HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph->second, at(stream)));
-  else
-    launch(slots_.slots + first, count, at(stream));
+void LaunchGroup::launch(int first, int count, int stream, const SlotLaunch& how) {
+  if (graphs_.empty()) return ResidentKernels::launch(how, slots_.slots + first, count, at(stream));
+  Graph& graph = graphs_[static_cast<size_t>(stream)];
+  // Whole batches, one behind the other, come to each stream with the same slots again.
+  if (graph.first != first || graph.count != count) {
+    ResidentKernels::relaunch(how, slots_.slots + first, count, graph.executable, graph.kernel);
+    graph.first = first, graph.count = count;
+  }
+  HEDDLE_CUDA_CHECK(cudaGraphLaunch(graph.executable, at(stream)));
 }
 
 bool LaunchGroup::idle(int stream) const {

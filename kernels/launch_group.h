@@ -2,15 +2,13 @@
 
 #include <cuda_runtime.h>
 
-#include <functional>
-#include <map>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "gpu/device.h"
 #include "kernels/backend.h"
 #include "kernels/gather.cuh"
+#include "kernels/resident_kernels.h"
 
 namespace heddle::gpu::HEDDLE_GPU_BACKEND {
 
@@ -18,9 +16,6 @@ namespace heddle::gpu::HEDDLE_GPU_BACKEND {
  *  device is current for the calling thread; one thread uses it. */
 class LaunchGroup {
  public:
-  /** Launches `count` slots from `slots` on. */
-  using Launch = std::function<void(Slot* slots, int count, cudaStream_t stream)>;
-
   LaunchGroup(const SlotGroup& slots, int streams);
   ~LaunchGroup();
   LaunchGroup(const LaunchGroup&) = delete;
@@ -30,20 +25,30 @@ class LaunchGroup {
 
   /** Copies between packets and their twins; returns at once. */
   void copy(const PacketPlaces& places, std::span<const PacketBytes> bytes, bool to_gpu, int stream);
-  /** Makes graphs of what `launch` does for each `count` slots; waits for resident kernels. */
-  void make_graphs(int count, const Launch& launch);
-  /** Launches the graph of these slots, or, if there is none, calls `launch`. */
-  void launch(int first, int count, int stream, const Launch& launch);
+  /** From now on each stream's launches are launches of a CUDA graph, which is made here. Making one waits for resident
+   *  kernels. */
+  void make_graphs(const SlotLaunch& how);
+  /** Launches slots [first, first + count). */
+  void launch(int first, int count, int stream, const SlotLaunch& how);
   /** Whether all that has been asked for on `stream` is done. */
   bool idle(int stream) const;
   void wait(int stream) const;
 
  private:
+  /** Launches some slots, now these: it learns of others when it is to launch them. What it has launched before does
+   *  not notice. */
+  struct Graph {
+    cudaGraph_t recorded{};
+    cudaGraphExec_t executable{};
+    cudaGraphNode_t kernel{};
+    int first = 0, count = 0;
+  };
+
   cudaStream_t at(int stream) const { return streams_[static_cast<size_t>(stream)]; }
 
   SlotGroup slots_;
   std::vector<cudaStream_t> streams_;
-  std::map<std::pair<int, int>, cudaGraphExec_t> graphs_;  // by first slot and count
+  std::vector<Graph> graphs_;  // by stream; or none
 };
 
 }  // namespace heddle::gpu::HEDDLE_GPU_BACKEND

@@ -24,11 +24,13 @@ const void* kernel_of(size_t shape) {
   return kernels[shape];
 }
 
+dim3 threads_of(size_t shape) { return dim3(static_cast<unsigned>(kShapes[shape] * kLanes)); }
+
 /** `blocks` blocks of a shape. */
 void launch_kernel(size_t shape, size_t blocks, size_t shared_bytes, cudaStream_t stream, const Serving& serving) {
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(static_cast<unsigned>(blocks));
-  config.blockDim = dim3(static_cast<unsigned>(kShapes[shape] * kLanes));
+  config.blockDim = threads_of(shape);
   config.dynamicSmemBytes = shared_bytes;
   config.stream = stream;
   if (shape == 0) HEDDLE_CUDA_CHECK(cudaLaunchKernelEx(&config, serve<1>, serving));
@@ -184,9 +186,21 @@ void ResidentKernels::stop() {
   started_ = false;
 }
 
-void ResidentKernels::launch(size_t shape, size_t shared_bytes, Slot* slots, int count, const PacketPlaces& places,
-                             cudaStream_t stream) {
-  launch_kernel(shape, static_cast<size_t>(count), shared_bytes, stream, {nullptr, slots, places});
+void ResidentKernels::launch(const SlotLaunch& how, Slot* slots, int count, cudaStream_t stream) {
+  launch_kernel(how.shape, static_cast<size_t>(count), how.shared_bytes, stream, {nullptr, slots, how.places});
+}
+
+void ResidentKernels::relaunch(const SlotLaunch& how, Slot* slots, int count, cudaGraphExec_t graph,
+                               cudaGraphNode_t node) {
+  Serving serving{nullptr, slots, how.places};
+  void* parameters[] = {&serving};
+  cudaKernelNodeParams kernel{};
+  kernel.func = const_cast<void*>(kernel_of(how.shape));
+  kernel.gridDim = dim3(static_cast<unsigned>(count));
+  kernel.blockDim = threads_of(how.shape);
+  kernel.sharedMemBytes = static_cast<unsigned>(how.shared_bytes);
+  kernel.kernelParams = parameters;
+  HEDDLE_CUDA_CHECK(cudaGraphExecKernelNodeSetParams(graph, node, &kernel));
 }
 
 }  // namespace HEDDLE_GPU_BACKEND

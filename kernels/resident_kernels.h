@@ -15,6 +15,13 @@
 namespace heddle::gpu {
 namespace HEDDLE_GPU_BACKEND {
 
+/** How slots are launched. */
+struct SlotLaunch {
+  size_t shape;
+  size_t shared_bytes;  ///< of a block, dynamic
+  PacketPlaces places;
+};
+
 /** The kernels of a device that take slots through programs, one for each number of warps that a block may have (a
  *  shape): resident with the slots that are theirs, or launched for some. One thread at a time uses it, with the device
  *  current; any calls launch(). */
@@ -54,8 +61,10 @@ class ResidentKernels {
   /** "", or of what they have died. */
   std::string death() const;
 
-  static void launch(size_t shape, size_t shared_bytes, Slot* slots, int count, const PacketPlaces& places,
-                     cudaStream_t stream);
+  /** Launches `count` slots from `slots` on. */
+  static void launch(const SlotLaunch& how, Slot* slots, int count, cudaStream_t stream);
+  /** The same from the next launch of `graph` on, of which `node` is such a launch. */
+  static void relaunch(const SlotLaunch& how, Slot* slots, int count, cudaGraphExec_t graph, cudaGraphNode_t node);
 
  private:
   /** Blocks with a number of warps: a kernel. */

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "simt/launches.h"
 #include "simt/loss.h"
 #include "simt/runtime.h"
 
@@ -51,7 +52,8 @@ cudaDeviceProp properties_of_device() {
 }
 
 std::atomic<bool> lost[kDevices];
-std::atomic<bool> refusing{false}, unavailable{false};
+std::atomic<bool> losing_launches{false}, unavailable{false};
+std::atomic<int64_t> launches_left{INT64_MAX};  // before they are refused
 
 uint64_t volume(dim3 size) { return uint64_t{size.x} * size.y * size.z; }
 
@@ -70,12 +72,19 @@ cudaError_t remember(cudaError_t error) {
 int current_device() { return device_of_thread; }
 
 void lose_device(int device) { lost[device] = true; }
-void refuse_launches() { refusing = true; }
+void refuse_launches(int after) { launches_left = after; }
+void lose_launches() { losing_launches = true; }
+Launches launches() { return {single_launches, graph_launches, graph_changes}; }
 DevicesUnavailable::DevicesUnavailable() { unavailable = true; }
 DevicesUnavailable::~DevicesUnavailable() { unavailable = false; }
 bool is_lost(int device) { return lost[device].load(std::memory_order_relaxed); }
 
-cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body) {
+cudaError_t why_not_launched() {
+  if (is_lost(current_device())) return cudaErrorLaunchFailure;
+  return launches_left.fetch_sub(1) > 0 ? cudaSuccess : cudaErrorLaunchOutOfResources;
+}
+
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body, Bind bind) {
   if (kernel == nullptr) return remember(cudaErrorInvalidDeviceFunction);
   const cudaDeviceProp properties = properties_of_device();
   if (volume(config.gridDim) == 0 || !within(config.gridDim, properties.maxGridSize) || volume(config.blockDim) == 0 ||
@@ -93,11 +102,18 @@ cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::fu
   const auto stream = runtime.stream(config.stream);
   if (stream == nullptr || (config.stream != nullptr && stream->device != current_device()))
     return remember(cudaErrorInvalidResourceHandle);
-  if (is_lost(current_device())) return remember(cudaErrorLaunchFailure);
-  if (refusing) return remember(cudaErrorLaunchOutOfResources);
+  if (const cudaError_t error = why_not_launched(); error != cudaSuccess) return remember(error);
+  if (losing_launches) return cudaSuccess;
   runtime.load(kernel);
-  Grid grid = {std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes, current_device()};
-  const bool queued = runtime.enqueue(config.stream, [grid = std::move(grid)] { run_grid(grid); });
+  const auto operation = [device = current_device()](std::function<void()> each, dim3 size, dim3 block, size_t shared) {
+    return [grid = Grid{std::move(each), size, block, shared, device}] { run_grid(grid); };
+  };
+  const auto renew = [=](const cudaKernelNodeParams& other) -> std::function<void()> {
+    if (other.func != kernel) return {};
+    return operation(bind(kernel, other.kernelParams), other.gridDim, other.blockDim, other.sharedMemBytes);
+  };
+  const bool queued = runtime.enqueue(
+      config.stream, operation(std::move(body), config.gridDim, config.blockDim, config.dynamicSmemBytes), renew);
   return remember(queued ? cudaSuccess : cudaErrorInvalidResourceHandle);
 }
 

@@ -9,9 +9,12 @@ namespace heddle::simt {
 void lose_device(int device);
 bool is_lost(int device);
 
-/** From now on launches on all devices give cudaErrorLaunchOutOfResources, and nothing else is wrong. For tests; for
- *  good. */
-void refuse_launches();
+/** From now on launches on all devices, but for the next `after` ones, give cudaErrorLaunchOutOfResources, and nothing
+ *  else is wrong. For tests; for good. */
+void refuse_launches(int after = 0);
+
+/** From now on kernels that are launched never run, and nothing says so. For tests; for good. */
+void lose_launches();
 
 /** While one lives, no device has memory left, or none for more than `most_bytes` at a time. For tests. */
 class NoMemoryLeft {

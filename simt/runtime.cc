@@ -75,14 +75,15 @@ std::shared_ptr<Stream> Runtime::stream(cudaStream_t handle) {
   return found == streams_.end() ? nullptr : found->second;
 }
 
-bool Runtime::enqueue(cudaStream_t handle, std::function<void()> operation) {
+bool Runtime::enqueue(cudaStream_t handle, std::function<void()> operation, Renew renew) {
   const std::shared_ptr<Stream> to = stream(handle);
   if (to == nullptr) return false;
   std::lock_guard lock(mutex_);
   if (const auto capture = captures_.find(handle); capture != captures_.end()) {
-    capture->second.push_back(std::move(operation));
+    capture->second.push_back({std::move(operation), std::move(renew)});
     return true;
   }
+  if (renew) ++single_launches;
   const auto add_wait = [&](const std::shared_ptr<Stream>& other) {
     const uint64_t count = other->added();
     if (!other->ended(count)) to->add([other, count] { other->wait_for(count); });

@@ -2,6 +2,8 @@
 
 /** What the API functions share: the streams, events, allocations and loaded kernels of the one device. */
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -25,11 +27,18 @@ class Runtime {
   bool remove_stream(cudaStream_t stream);
   /** Null for a handle that is no stream's; nullptr is the null stream's. */
   std::shared_ptr<Stream> stream(cudaStream_t stream);
-  /** Queues an operation, in the order that the null stream keeps with the blocking streams. False: no such stream. */
-  bool enqueue(cudaStream_t stream, std::function<void()> operation);
+  /** Makes the operation that launches a kernel, with other parameters. */
+  using Renew = std::function<std::function<void()>(const cudaKernelNodeParams&)>;
+  /** Queues an operation, in the order that the null stream keeps with the blocking streams. `renew`: of a launch.
+   *  False: no such stream. */
+  bool enqueue(cudaStream_t stream, std::function<void()> operation, Renew renew = {});
 
   /** Operations that a stream has been given while it was captured, in order. */
-  using Operations = std::vector<std::function<void()>>;
+  struct Operation {
+    std::function<void()> run;
+    Renew renew;  ///< if it is a launch
+  };
+  using Operations = std::vector<Operation>;
   /** From now on what the stream is given is kept, not done. False: no such stream, or it is captured already. */
   bool begin_capture(cudaStream_t stream);
   /** What it has been given since; nothing if it is not captured. */
@@ -79,6 +88,12 @@ inline constexpr int kBlocksPerMultiprocessor = kResidentBlocks / kMultiprocesso
 
 /** The calling thread's. */
 int current_device();
+
+/** As launches() has them. */
+inline std::atomic<uint64_t> single_launches{0}, graph_launches{0}, graph_changes{0};
+
+/** Whether the current device takes one more launch; the error of those that it does not take (simt/loss.h). */
+cudaError_t why_not_launched();
 
 /** Remembers an error for cudaGetLastError and returns it. */
 cudaError_t remember(cudaError_t error);

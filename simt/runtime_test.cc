@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "simt/launches.h"
 #include "simt/test_support.h"
 
 namespace heddle::simt {
@@ -166,6 +167,50 @@ TEST(SimtRuntime, graphs_repeat_what_a_stream_was_given_while_captured) {
   EXPECT_CUDA(cudaStreamSynchronize(other));
   EXPECT_EQ(*word.data(), 6u);
   EXPECT_CUDA(cudaGraphExecDestroy(instance));
+}
+
+__global__ void add(uint32_t* word, uint32_t value) {
+  if (threadIdx.x == 0) __atomic_fetch_add(word, value, __ATOMIC_RELAXED);
+}
+
+TEST(SimtRuntime, graphs_launch_kernels_with_the_parameters_of_now) {
+  TestStream stream;
+  Pinned<uint32_t> word(1);
+  *word.data() = 0;
+  EXPECT_CUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  EXPECT_CUDA(launch_on(stream, 1, 1, add, word.data(), 1u));
+  cudaGraph_t graph{};
+  EXPECT_CUDA(cudaStreamEndCapture(stream, &graph));
+  size_t count = 0;
+  EXPECT_CUDA(cudaGraphGetNodes(graph, nullptr, &count));
+  ASSERT_EQ(count, 1u);
+  cudaGraphNode_t node{};
+  EXPECT_CUDA(cudaGraphGetNodes(graph, &node, &count));
+  cudaGraphExec_t instance{};
+  EXPECT_CUDA(cudaGraphInstantiate(&instance, graph));
+  const Launches before = launches();
+  EXPECT_CUDA(cudaGraphLaunch(instance, stream));
+  uint32_t* words = word.data();
+  uint32_t value = 10;
+  void* parameters[] = {&words, &value};
+  cudaKernelNodeParams kernel{};
+  kernel.func = reinterpret_cast<void*>(add);
+  kernel.gridDim = dim3(3), kernel.blockDim = dim3(2);
+  kernel.kernelParams = parameters;
+  EXPECT_CUDA(cudaGraphExecKernelNodeSetParams(instance, node, &kernel));
+  value = 1000;  // they have been copied
+  EXPECT_CUDA(cudaGraphLaunch(instance, stream));
+  EXPECT_CUDA(cudaStreamSynchronize(stream));
+  EXPECT_EQ(*word.data(), 31u);
+  EXPECT_EQ(launches().graphs, before.graphs + 2);
+  EXPECT_EQ(launches().single, before.single);
+  EXPECT_EQ(launches().changes, before.changes + 1);
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(instance, nullptr, &kernel), cudaErrorInvalidValue);
+  kernel.func = reinterpret_cast<void*>(increment);
+  EXPECT_EQ(cudaGraphExecKernelNodeSetParams(instance, node, &kernel), cudaErrorInvalidValue);
+  cudaGetLastError();
+  EXPECT_CUDA(cudaGraphExecDestroy(instance));
+  EXPECT_CUDA(cudaGraphDestroy(graph));
 }
 
 TEST(SimtRuntime, the_null_stream_and_blocking_streams_wait_for_each_other) {

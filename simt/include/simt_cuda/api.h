@@ -14,6 +14,7 @@
 // Opaque, and CUDA's own names, so that a header can declare them without this one.
 struct CUstream_st;
 struct CUgraph_st;
+struct CUgraphNode_st;
 struct CUgraphExec_st;
 struct CUevent_st;
 
@@ -23,6 +24,7 @@ using cudaStream_t = CUstream_st*;
 using cudaEvent_t = CUevent_st*;
 using cudaHostFn_t = void (*)(void*);
 using cudaGraph_t = CUgraph_st*;
+using cudaGraphNode_t = CUgraphNode_st*;
 using cudaGraphExec_t = CUgraphExec_st*;
 
 struct cudaDeviceProp {
@@ -151,6 +153,15 @@ struct cudaLaunchConfig_t {
   unsigned numAttrs;
 };
 
+struct cudaKernelNodeParams {
+  void* func;
+  dim3 gridDim;
+  dim3 blockDim;
+  unsigned sharedMemBytes;
+  void** kernelParams;
+  void** extra;
+};
+
 #define cudaHostAllocDefault 0x00
 #define cudaHostAllocPortable 0x01
 #define cudaHostAllocMapped 0x02
@@ -221,9 +232,13 @@ cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t function, void*
 enum cudaStreamCaptureMode { cudaStreamCaptureModeThreadLocal = 1 };
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
+cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* instance, cudaGraph_t graph, unsigned long long flags = 0);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t instance, cudaStream_t stream);
 cudaError_t cudaGraphUpload(cudaGraphExec_t instance, cudaStream_t stream);
+/** `node`, of the graph that the instance was made of, launches the same kernel. */
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t instance, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* kernel);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t instance);
 cudaError_t cudaEventCreate(cudaEvent_t* event);
@@ -292,8 +307,21 @@ cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, size_t size, size_t 
 
 namespace heddle::simt {
 
-/** Queues a grid whose threads each call body; kernel is its identity. */
-cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body);
+/** A kernel's call with these parameters, as cudaKernelNodeParams has them. */
+using Bind = std::function<void()> (*)(const void* kernel, void** parameters);
+
+template <class... Parameters>
+std::function<void()> bind(const void* kernel, [[maybe_unused]] void** parameters) {
+  return [&]<size_t... i>(std::index_sequence<i...>)->std::function<void()> {
+    auto* const function = reinterpret_cast<void (*)(Parameters...)>(const_cast<void*>(kernel));
+    std::tuple<std::remove_cv_t<Parameters>...> values(*static_cast<std::remove_cv_t<Parameters>*>(parameters[i])...);
+    return [function, values = std::move(values)] { std::apply(function, values); };
+  }
+  (std::index_sequence_for<Parameters...>());
+}
+
+/** Queues a grid whose threads each call body; kernel is its identity, and `bind` makes its body anew. */
+cudaError_t launch(const cudaLaunchConfig_t& config, const void* kernel, std::function<void()> body, Bind bind);
 
 }  // namespace heddle::simt
 
@@ -304,8 +332,9 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
                                Arguments&&... arguments) {
   // Copied now, as a GPU's launch does; each device thread then gets a copy of its own.
   std::tuple<std::remove_cv_t<Parameters>...> values(std::forward<Arguments>(arguments)...);
-  return heddle::simt::launch(*config, reinterpret_cast<const void*>(kernel),
-                              [kernel, values = std::move(values)] { std::apply(kernel, values); });
+  return heddle::simt::launch(
+      *config, reinterpret_cast<const void*>(kernel),
+      [kernel, values = std::move(values)] { std::apply(kernel, values); }, heddle::simt::bind<Parameters...>);
 }
 
 }  // namespace simt_cuda
