@@ -66,6 +66,10 @@ std::unique_ptr<Engine::Generation> Engine::make_generation(Configuration config
   generation->scheduler.set({options_.pin, plan.uses_simt(), [=] { return kept_running(*generation); },
                              [=, this] { return release(*generation); }, &generation->epochs, &stopping_});
   generation->slots = options_.slots != 0 ? options_.slots : plan.default_slots();
+  for (const Segment& segment : plan.segments)
+    if (const std::string problem = capacity_problem(generation->router, segment, options_.batch_size);
+        !problem.empty())
+      throw Error(problem);
   generation->members = make_members(*generation);
   share_out(*generation);
   return made;
@@ -170,13 +174,7 @@ void Engine::start() {
 }
 
 int Engine::slots_of(const Segment& segment, int all) const {
-  const int packets = segment.limits.batch > 0 ? segment.limits.batch : options_.batch_size;
-  const int of_a_batch = (packets + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
-  const int waiting = segment.limits.capacity * std::max(1, segment.limits.lists);  // batches
-  if (segment.launch == LaunchMode::sync) return of_a_batch;
-  if (waiting > 0) return waiting * of_a_batch;
-  if (segment.launch == LaunchMode::persistent) return std::max(1, all / lanes_a_segment());
-  return of_a_batch * segment.streams();
+  return segment.slots(options_.batch_size, std::max(1, all / lanes_a_segment()));
 }
 
 int Engine::room_to_hand_over(const Segment& segment, int slots) const {

@@ -19,8 +19,8 @@
 namespace heddle {
 
 struct RunOptions {
-  int threads = 1;         ///< packet threads; with PlanOptions::workers the last one is the master
-  int batch_size = 1024;   ///< capacity of batches
+  int threads = 1;                 ///< packet threads; with PlanOptions::workers the last one is the master
+  int batch_size = kDefaultBatch;  ///< capacity of batches
   int slots = 0;           ///< GPU: slots of gpu::kSlotPackets in flight, of all threads of a segment; 0: automatic
   int batches_a_side = 0;  ///< for tests: what is placed by load changes sides after so many batches, whatever the load
   unsigned packets = 0;    ///< packets in the pool; 0: as many as ports, batches and slots need

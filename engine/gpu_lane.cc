@@ -44,11 +44,13 @@ int GpuLane::feed(Batch& batch, int first) {
   }
   int taken = 0;
   const bool launched = plan_.launch != LaunchMode::persistent;
-  for (int index; first + taken < batch.size() && (index = launched ? ring_.next_slot() : ring_.free_slot()) >= 0;)
+  for (int index; first + taken < batch.size() && (index = launched ? ring_.next_slot() : ring_.free_slot()) >= 0;) {
+    if (plan_.transport == Transport::commlist && to_launch_ == kListPackets / gpu::kSlotPackets) flush();
     if (const int n = submit(batch, first + taken, index); n > 0)
       taken += n;
     else
       break;
+  }
   fed_ += static_cast<uint64_t>(taken);
   return taken;
 }

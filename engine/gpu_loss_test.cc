@@ -255,6 +255,17 @@ TEST(GpuMemory, PacketsThatFindNoRoomAreAnErrorThatNamesTheRemedy) {
   }
 }
 
+// Slots by CAPACITY are not those of --slots.
+TEST(GpuSlots, ThatDoNotFitAreAnErrorThatNamesTheRemedy) {
+  const std::string many =
+      error_of_start("InfiniteSource -> m :: EtherMirror(MAX_BATCH 1024, CAPACITY 64) -> Discard;", {"simt"});
+  EXPECT_NE(many.find("8192 slots of 1 warp"), std::string::npos) << many;
+  EXPECT_NE(many.find("'m' wants CAPACITY 64 batches of MAX_BATCH packets in each of 4 lists (LISTS_PER_CORE)"),
+            std::string::npos)
+      << many;
+  EXPECT_EQ(many.find("--slots"), std::string::npos) << many;
+}
+
 TEST(GpuBusy, IsAnErrorThatNamesTheRemedy) {
   const simt::DevicesUnavailable taken;
   const std::string error = error_of_start("InfiniteSource(LENGTH 60) -> XOR(1) -> Discard;", {"simt"});

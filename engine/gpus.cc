@@ -15,6 +15,16 @@ size_t whole_pages(size_t bytes) {
   return (bytes + kPage - 1) / kPage * kPage;
 }
 
+/** What makes a lane through the segment want fewer slots, "" where that is --slots alone. */
+std::string how_to_want_fewer_slots(const Router& router, const Segment& segment) {
+  const Node* node = capacity_of(router, segment);
+  if (node == nullptr || segment.launch == LaunchMode::sync) return "";
+  return format(
+      "'%s' wants CAPACITY %d batches of MAX_BATCH packets in each of %d lists (LISTS_PER_CORE): give smaller "
+      "ones",
+      node->element->name.c_str(), segment.limits.capacity, segment.lists());
+}
+
 /** A copy of the element's table. Throws Error if there is no room for it. */
 std::unique_ptr<TableCopy> copy_table(const Element& element, gpu::Device& device) {
   try {
@@ -152,7 +162,20 @@ std::unique_ptr<Lane> Gpus::make_lane(size_t s, int slots) {
 }
 
 void Gpus::start() {
-  for (auto& [number, device] : devices_) device->start();
+  for (auto& [number, device] : devices_) try {
+      device->start();
+    } catch (const Error& error) {
+      std::string text = error.what();
+      bool by_option = false;
+      for (const Segment& segment : plan_.segments) {
+        if (!segment.processor.is_gpu() || segment.processor.number != number) continue;
+        if (segment.launch != LaunchMode::persistent || segment.has_rings()) continue;
+        const std::string remedy = how_to_want_fewer_slots(router_, segment);
+        by_option = by_option || remedy.empty();
+        if (!remedy.empty()) text += "; " + remedy;
+      }
+      throw Error(text + (by_option ? "; --slots says how many" : ""));
+    }
   ports_->start();
 }
 

@@ -16,6 +16,8 @@
 
 namespace heddle {
 
+constexpr int kDefaultBatch = 1024;  ///< most packets of a batch, unless --batch says otherwise
+
 struct PlanOptions {
   std::string device = "cpu";  ///< functions without DEVICE run here: "cpu", "gpu", "gpu0", "gpu1", ... or "simt"
   LaunchMode launch = LaunchMode::persistent;
@@ -116,8 +118,20 @@ struct Segment : Placement {
   bool has_rings() const { return !from.empty(); }
   /** Nodes at which packets enter, the first ones. */
   size_t entrances() const { return std::max(from.size(), size_t{1}); }
-  /** Streams of a thread's launches; none: its slots are resident. */
-  int streams() const { return launch == LaunchMode::persistent ? 0 : limits.lists > 0 ? limits.lists : gpu::kStreams; }
+  /** Lists that a thread fills in turn: batches in flight, or CAPACITY times as many. */
+  int lists() const { return limits.lists > 0 ? limits.lists : gpu::kStreams; }
+  /** Streams of a thread's launches, one for each list; none: its slots are resident. */
+  int streams() const { return launch == LaunchMode::persistent ? 0 : lists(); }
+  /** Slots that a batch fills, of as many packets as MAX_BATCH says, or else of `batch`. */
+  int slots_of_batch(int batch) const {
+    return ((limits.batch > 0 ? limits.batch : batch) + gpu::kSlotPackets - 1) / gpu::kSlotPackets;
+  }
+  /** Slots of a lane through it; `resident`: of one whose slots are resident, unless CAPACITY says otherwise. */
+  int slots(int batch, int resident) const {
+    if (launch == LaunchMode::sync) return slots_of_batch(batch);
+    if (limits.capacity > 0) return limits.capacity * lists() * slots_of_batch(batch);
+    return launch == LaunchMode::persistent ? resident : lists() * slots_of_batch(batch);
+  }
 };
 
 /** What runs where, and which bytes move. Made in passes, each a function below; `heddle plan` prints it. */
@@ -141,6 +155,12 @@ struct Plan {
   std::string text(const Router& router) const;
   std::string json(const Router& router) const;
 };
+
+/** The element of a GPU segment whose CAPACITY it has; null: none has any. */
+const Node* capacity_of(const Router& router, const Segment& segment);
+/** "", or why a packet thread cannot have as many slots as CAPACITY says, where batches have `batch` packets unless
+ *  MAX_BATCH says otherwise: for people. */
+std::string capacity_problem(const Router& router, const Segment& segment, int batch);
 
 /** Runs all passes. Mistakes of the chain (a column that nothing sets, DEVICE gpu without a GPU side) go to
  * `diagnostics`. */

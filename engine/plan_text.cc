@@ -3,6 +3,7 @@
 
 #include "core/chooses.h"
 #include "core/error.h"
+#include "engine/device_choice.h"
 #include "engine/gpu_ports.h"
 #include "engine/plan.h"
 
@@ -53,6 +54,21 @@ std::string slot_text(const Segment& segment) {
   return text;
 }
 
+// What a packet thread has in flight at a time, at most.
+std::string batches_text(const Plan& plan, const Segment& segment) {
+  std::string text = segment.limits.batch > 0
+                         ? format("of at most %d packets (MAX_BATCH)", segment.limits.batch)
+                         : format("of as many packets as --batch says (default %d)", kDefaultBatch);
+  const int slots = segment.slots(kDefaultBatch, plan.default_slots());
+  if (segment.launch == LaunchMode::sync) return text + format(", one in flight: %d slots a thread", slots);
+  if (segment.limits.capacity > 0)
+    return text + format(", %d (CAPACITY) in each of %d lists (LISTS_PER_CORE): %d slots a thread",
+                         segment.limits.capacity, segment.lists(), slots);
+  if (segment.launch == LaunchMode::persistent)
+    return text + format("; as many slots over all threads as --slots says (default %d)", slots);
+  return text + format(", one in each of %d lists (LISTS_PER_CORE): %d slots a thread", segment.lists(), slots);
+}
+
 std::string reason_of(const Element& element, int reason) {
   return element.drop_reasons()[static_cast<size_t>(reason)];
 }
@@ -95,6 +111,13 @@ std::string Plan::text(const Router& router) const {
       text += format("  back        %s%s%s\n", bytes_text(out).c_str(), segment.out ? ": " : "",
                      atoms.text(segment.out).c_str());
       if (!segment.has_rings()) text += "  slots       " + slot_text(segment) + "\n";
+      if (!segment.has_rings()) text += "  batches     " + batches_text(*this, segment) + "\n";
+      if (segment.by_load)
+        text += format(
+            "  by load     the GPU gets packets once a source has given %d or more at a time, %d times in a row: one "
+            "with "
+            "a smaller BURST leaves them to the CPU\n",
+            DeviceChoice::kFullBatch, DeviceChoice::kStreak);
       text += "  exits       " + exits_text(router, segment) + "\n";
       text += format("  transport   %s: %s%s\n", heddle::name(segment.transport), segment.why_transport.c_str(),
                      segment.copies.kept ? "; packets are in GPU memory already, from a segment before" : "");
@@ -177,6 +200,12 @@ std::string Plan::json(const Router& router) const {
       entry["rings_split"] = segment.split;
       entry["rings_routed"] = segment.routed;
       entry["rings_in_order"] = segment.in_order;
+      if (!segment.has_rings()) {
+        entry["max_batch"] = segment.limits.batch;
+        entry["capacity"] = segment.limits.capacity;
+        entry["lists"] = segment.streams();
+        entry["slots"] = segment.slots(kDefaultBatch, default_slots());
+      }
       entry["by_load"] = segment.by_load;
       entry["cpu_after_failure"] = segment.cpu_after_failure;
       entry["wide_results"] = segment.wide_results;

@@ -9,6 +9,7 @@
 #include "gpu/device.h"
 #include "gpu/functions.h"
 #include "gpu/program.h"
+#include "gpu/slot_ring.h"
 #include "io/dpdk/dpdk.h"
 
 namespace heddle::passes {
@@ -300,7 +301,36 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
                                          " copies when kernels are launched; run with --launch async or sync, or take "
                                          "transport zerocopy or gather");
     }
+    // Batches of MAX_BATCH or, as --batch may say, of one packet.
+    if (const std::string problem = capacity_problem(router, segment, 1); !problem.empty())
+      diagnostics.error(router.nodes[static_cast<size_t>(segment.nodes[0])].where, problem);
   });
 }
 
 }  // namespace heddle::passes
+
+namespace heddle {
+
+const Node* capacity_of(const Router& router, const Segment& segment) {
+  if (segment.limits.capacity == 0) return nullptr;
+  const auto it = std::ranges::find_if(segment.nodes, [&](int node) {
+    return router.nodes[static_cast<size_t>(node)].limits.capacity == segment.limits.capacity;
+  });
+  return &router.nodes[static_cast<size_t>(*it)];
+}
+
+std::string capacity_problem(const Router& router, const Segment& segment, int batch) {
+  const Node* node = capacity_of(router, segment);
+  if (node == nullptr || segment.has_rings() || segment.launch == LaunchMode::sync) return {};
+  constexpr int kMost = gpu::SlotRing::kMaxSlots;
+  const int a_batch = segment.slots_of_batch(batch), lists = segment.lists();
+  const int64_t wanted = int64_t{segment.limits.capacity} * lists * a_batch;
+  if (wanted <= kMost) return {};
+  return format(
+      "'%s': CAPACITY %d: a thread has at most %d slots of %d packets, and %d batches of %d slots (MAX_BATCH) "
+      "in each of %d lists (LISTS_PER_CORE) want %lld; the largest CAPACITY is %d here",
+      node->element->name.c_str(), segment.limits.capacity, kMost, gpu::kSlotPackets, segment.limits.capacity, a_batch,
+      lists, static_cast<long long>(wanted), kMost / (lists * a_batch));
+}
+
+}  // namespace heddle

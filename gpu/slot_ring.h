@@ -13,7 +13,9 @@ namespace heddle::gpu {
  *  in here: slots are plain memory that both sides see. */
 class SlotRing {
  public:
-  /** `program`: what the slots are to run, in device memory. */
+  static constexpr int kMaxSlots = 1 << 16;
+
+  /** `group`: of 1 to kMaxSlots slots. `program`: what the slots are to run, in device memory. */
   SlotRing(SlotGroup group, const Program* program)
       : group_(group),
         program_(program),

@@ -272,7 +272,7 @@ void CudaDevice::make_room(int spare, size_t shared_bytes) {
   if (!residency_problem(with_large_engines, each, multiprocessors).empty()) dma_->use_small_blocks();
   add(all, dma_->residents());
   if (const std::string problem = find_room(all, each, multiprocessors); !problem.empty())
-    throw Error(info_.name + ": " + problem + "; use fewer threads or --slots" +
+    throw Error(info_.name + ": " + problem + "; use fewer threads or slots" +
                 (rings > 0 ? ", or at GPU ports fewer QUEUES, a smaller WARP_BATCH or KERNELS fused" : ""));
   rings_->settle(std::span(all).first(rings), beside_others);
   kernels_->settle(beside_others);

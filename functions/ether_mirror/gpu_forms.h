@@ -10,11 +10,13 @@ namespace heddle {
  *
  *  EtherMirror with DEVICE gpu, TRANSPORT commlist and LAUNCH async, under the name and with the keywords of T.
  *  Barbette's FastClick. MAX_BATCH: packets of a batch that go to the GPU; those behind are dropped ("max_batch").
- *  CAPACITY: batches that a list holds. LISTS_PER_CORE: lists of a packet thread, filled in turn, a CUDA stream each
- *  (default 4, at most 16). BLOCKING: when all lists are full, wait (true, default) or drop ("no_slot"). PERSISTENT
- *  true: a resident kernel polls the lists, and reads and writes packets where they lie, in host memory (TRANSPORT
- *  direct), for the copy engine only works beside launches. DPDKInfo's POOL says otherwise where they lie. Nothing of
- *  it falls back to the CPU: without a GPU the chain does not start.
+ *  CAPACITY: batches that a list holds, 1 to 4096, by default one; all lists of a thread together have at most 65,536
+ *  slots of 32 packets, and what does not fit is an error that says what would. What goes to the GPU together is at
+ *  most 1,024 packets; of longer batches the parts follow each other. LISTS_PER_CORE: lists of a packet thread, filled
+ *  in turn, a CUDA stream each (default 4, at most 16). BLOCKING: when all lists are full, wait (true, default) or drop
+ *  ("no_slot"). PERSISTENT true: a resident kernel polls the lists, and reads and writes packets where they lie, in
+ *  host memory (TRANSPORT direct), for the copy engine only works beside launches. DPDKInfo's POOL says otherwise where
+ *  they lie. Nothing of it falls back to the CPU: without a GPU the chain does not start.
  *
  *  Example:
  *
