@@ -189,8 +189,7 @@ std::vector<std::shared_ptr<LaneDriver>> Engine::drivers_of(Generation& generati
     drivers.emplace_back();
     const int room = room_to_hand_over(segment, generation.slots);
     if (room == 0) continue;
-    LaneDriver::Options options{worker_threads(), options_.batch_size, segment.columns_in | segment.columns_kept, room,
-                                segment.cpu_after_failure};
+    LaneDriver::Options options{worker_threads(), options_.batch_size, segment.columns_in | segment.columns_kept, room};
     if (segment.limits.batch > 0) options.batch = std::min(options.batch, segment.limits.batch);
     if (segment.word_column) options.wanted |= columns(*segment.word_column);
     drivers.back() =
@@ -212,7 +211,8 @@ std::vector<std::unique_ptr<Worker>> Engine::workers_of(Generation& generation,
         lanes[s] = generation.gpus->make_lane(s, slots_of(plan.segments[s], generation.slots));
     workers.push_back(std::make_unique<Worker>(
         Worker::Shared{&generation.router, &plan, &resources_.packets(), &resources_.large_packets(),
-                       &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side, plan.uses_simt()},
+                       &generation.epochs, &tracer_, options_.batch_size, options_.batches_a_side, plan.uses_simt(),
+                       &stopping_},
         thread, std::move(lanes)));
   }
   return workers;

@@ -135,6 +135,32 @@ void expect_that_it_stops(const Backend& backend) {
   EXPECT_EQ(report.received, engine.packets(engine.router().find("d")) + report.dropped);
 }
 
+void expect_that_it_ends_without_the_gpu(const Backend& backend) {
+  constexpr uint64_t kPackets = 1000, kInLists = 2 * gpu::kStreams * 32;
+  click::Diagnostics diagnostics;
+  Chain chain = read(format("InfiniteSource(LENGTH 60, LIMIT %d, BURST 32)"
+                            "-> x :: XOR(1, MAX_BATCH 32, CAPACITY 2, BLOCKING false) -> d :: Discard;",
+                            static_cast<int>(kPackets)),
+                     backend.plan(), diagnostics);
+  ASSERT_TRUE(diagnostics.ok()) << diagnostics.text();
+  RunOptions options;
+  options.threads = backend.workers ? 2 : 1;
+  Engine engine(std::move(chain.router), std::move(chain.plan), options);
+  simt::lose_launches();
+  engine.start();
+  wait_while([&] { return engine.report().received < kPackets; });
+  engine.stop();
+  engine.wait();
+  const Report report = engine.report();
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_NE(report.problems[0].find("has neither taken nor given back a packet at 'x' for 10 s"), std::string::npos)
+      << report.problems[0];
+  EXPECT_EQ(report.received, report.dropped);
+  if (backend.workers) return;  // what waits for the master has found room, too
+  for (const auto& [reason, count] : report.elements[1].drops)
+    EXPECT_EQ(count, reason == "gpu_failed" ? kInLists : kPackets - kInLists) << reason;
+}
+
 std::vector<Backend> with_masters() {
   std::vector<Backend> list;
   for (Backend backend : {Backend{"persistent", "simt", LaunchMode::persistent},
@@ -151,6 +177,13 @@ class GpuLossDeath : public OnBackend {
 };
 INSTANTIATE_TEST_SUITE_P(All, GpuLossDeath, testing::ValuesIn(gpu_backends()), backend_name);
 INSTANTIATE_TEST_SUITE_P(Workers, GpuLossDeath, testing::ValuesIn(with_masters()), backend_name);
+
+class GpuStallsDeath : public GpuLossDeath {};
+INSTANTIATE_TEST_SUITE_P(All, GpuStallsDeath,
+                         testing::Values(Backend{"simt_async", "simt", LaunchMode::async},
+                                         Backend{"simt_async_workers", "simt", LaunchMode::async, Transport::direct,
+                                                 true, false, false, true}),
+                         backend_name);
 
 template <class Check>
 [[noreturn]] void in_child(const Check& check) {
@@ -185,6 +218,11 @@ TEST_P(GpuLossDeath, TheCpuGoesOnWhenAReconfigurationHasFailed) {
 
 TEST_P(GpuLossDeath, ElseTheEngineStopsAndAccountsForAll) {
   EXPECT_EXIT(in_child([&] { expect_that_it_stops(GetParam()); }), testing::ExitedWithCode(0), "");
+}
+
+// Kernels that have been launched never run: each of the lists holds two batches, and the others find no slot.
+TEST_P(GpuStallsDeath, TheProgramEndsAllTheSame) {
+  EXPECT_EXIT(in_child([&] { expect_that_it_ends_without_the_gpu(GetParam()); }), testing::ExitedWithCode(0), "");
 }
 
 // The device is well, and what has been launched before comes back.

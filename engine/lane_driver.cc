@@ -43,7 +43,6 @@ class LaneDriver::WorkersLane : public Lane {
 
 LaneDriver::LaneDriver(std::unique_ptr<Lane> lane, const Options& options)
     : lane_(std::move(lane)),
-      survives_(options.survives),
       owners_(ring_size(lane_->capacity() + options.batch)),
       batch_(options.batch),
       back_(std::max(options.batch, 32)) {
@@ -112,7 +111,7 @@ void LaneDriver::check_failure() {
     if (failure_.empty()) return;
     failed_.store(true, std::memory_order_release);
   }
-  if (!survives_ || lane_->is_dead()) abandon();
+  if (lane_->is_dead()) abandon();  // else they come back: until then kernels may write to them
 }
 
 void LaneDriver::abandon() {

@@ -21,7 +21,6 @@ class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
     int batch;         ///< packets that are fed at a time, at most
     ColumnSet wanted;  ///< columns that the lane reads when it is fed
     int waiting;       ///< packets of a worker on their way, at most, see room()
-    bool survives;     ///< after a failure of the lane what is in it may still come back, and workers go on without it
   };
   LaneDriver(std::unique_ptr<Lane> lane, const Options& options);
 
@@ -50,7 +49,6 @@ class LaneDriver : public std::enable_shared_from_this<LaneDriver> {
   HandOver& oldest_owner();
 
   const std::unique_ptr<Lane> lane_;
-  const bool survives_;
   std::vector<std::unique_ptr<HandOver>> ways_;  // by worker
   std::vector<uint8_t> owners_;                  // of what is in the lane or waits in batch_, in order: a ring
   uint64_t first_owner_ = 0, next_owner_ = 0;

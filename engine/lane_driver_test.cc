@@ -137,11 +137,10 @@ class Numbers {
 };
 
 struct Driven {
-  Driven(int workers, int capacity, int waiting, bool survives = false, int batch = 32) {
+  Driven(int workers, int capacity, int waiting, int batch = 32) {
     auto made = std::make_unique<SlowLane>(capacity);
     slow = made.get();
-    driver =
-        std::make_shared<LaneDriver>(std::move(made), LaneDriver::Options{workers, batch, kThere, waiting, survives});
+    driver = std::make_shared<LaneDriver>(std::move(made), LaneDriver::Options{workers, batch, kThere, waiting});
     for (int worker = 0; worker < workers; ++worker) {
       lanes.push_back(driver->lane_of(worker));
       numbers.push_back(std::make_unique<Numbers>(*lanes.back(), static_cast<uint32_t>(worker), 64));
@@ -261,7 +260,7 @@ TEST(LaneDriver, ALaneThatFailsLosesWhatItHas) {
 }
 
 TEST(LaneDriver, WhatMayComeBackAfterAFailureDoes) {
-  Driven all(2, 40, 64, true);
+  Driven all(2, 40, 64);
   all.slow->stuck_ = true;
   all.numbers[0]->give(50), all.numbers[1]->give(50);
   for (int i = 0; i < 10; ++i) all.driver->serve();
@@ -285,7 +284,7 @@ TEST(LaneDriver, WhatMayComeBackAfterAFailureDoes) {
 }
 
 TEST(LaneDriver, ALaneThatDiesLaterLosesTheRest) {
-  Driven all(1, 40, 64, true);
+  Driven all(1, 40, 64);
   all.slow->stuck_ = all.slow->failed_ = true;
   all.numbers[0]->give(60);
   for (int i = 0; i < 10; ++i) all.driver->serve();

@@ -267,7 +267,7 @@ void Worker::drain(bool ending) {
     bool waiting = false;
     for (auto& path : paths_)
       if (path->gathered) feed_gathered(*path);
-    for (auto& path : paths_) waiting = waiting || path->lane->in_flight() > 0;
+    for (auto& path : paths_) waiting = waiting || (path->lane->in_flight() > 0 && !path->given_up);
     if (!waiting && !(ending && run_timers(0, true))) break;
     if (collect_all()) continue;
     if (shared_.gives_way) std::this_thread::yield();

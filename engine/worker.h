@@ -53,8 +53,9 @@ class Worker {
     Epochs* epochs;
     Tracer* tracer;
     int batch_size;
-    int batches_a_side = 0;  ///< see RunOptions
-    bool gives_way = false;  ///< see Scheduler::Options
+    int batches_a_side = 0;                       ///< see RunOptions
+    bool gives_way = false;                       ///< see Scheduler::Options
+    const std::atomic<bool>* stopping = nullptr;  ///< the same
   };
   /** `lanes`: by index of the plan's segment; null for CPU segments. */
   Worker(const Shared& shared, int thread, std::vector<std::unique_ptr<Lane>> lanes);
@@ -143,9 +144,12 @@ class Worker {
   void make_private(int node, Batch& batch);
   /** Copies packets that have less room before or behind them than the node, or its segment, may want. */
   void make_room(int node, Batch& batch);
-  void check_failure(Path& path);
-  /** Counts what was in flight as lost. */
+  /** `feeds`: the thread waits for room in the lane. */
+  void check_failure(Path& path, bool feeds = false);
+  /** Counts what was in flight as lost, and frees it: the GPU is dead. */
   void abandon(Path& path);
+  /** The same while nobody knows what the GPU does, so the packets stay where they are. */
+  void give_up(Path& path);
   /** Goes on with the side that has been chosen, to the CPU once nothing is in flight. False: packets of the GPU must
    *  come back first. */
   bool sides_settled();
@@ -200,6 +204,8 @@ class Worker {
     std::unique_ptr<Batch> gathered;  // with a latency budget: packets that wait for others; else null
     bool on_cpu = false;              // the CPU runs the segment now
     bool lost = false;                // the GPU has failed, and the CPU takes over
+    bool given_up = false;            // what is in flight stays there, and the thread ends
+    Patience patience;
     std::atomic<uint64_t> cpu_packets{0}, cpu_bytes{0}, switches{0};
   };
 

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "core/error.h"
 #include "engine/worker.h"
 
 namespace heddle {
@@ -43,7 +44,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
   uint64_t bytes = bytes_left();  // what has been fed may be another thread's by now, and longer or shorter
   for (uint64_t spins = 1; first < batch.size(); ++spins) {
     const int left = batch.size() - first;
-    if (path.lost) [[unlikely]] {
+    if (path.lost && failure_.empty()) [[unlikely]] {
       if (lane.in_flight() == 0) {
         set_side(path, true);
         return run_rest(node, batch, first);
@@ -66,7 +67,7 @@ void Worker::feed(Path& path, int node, Batch& batch) {
       if (collect(path)) continue;
       if (shared_.gives_way) std::this_thread::yield();
       if (steps_[static_cast<size_t>(node)].blocking) {
-        if (failure_checks_.due(spins)) check_failure(path);
+        if (failure_checks_.due(spins)) check_failure(path, true);
         continue;
       }
       lose(node, &NodeCounts::no_slot, "no_slot", batch.packets() + first, left);
@@ -134,23 +135,23 @@ bool Worker::collect(Path& path) {
 bool Worker::collect_all() {
   bool busy = false;
   for (auto& path : paths_)
-    if (path->lane->in_flight() > 0) busy = collect(*path) || busy;
+    if (path->lane->in_flight() > 0 && !path->given_up) busy = collect(*path) || busy;
   return busy;
 }
 
-void Worker::check_failure(Path& path) {
-  std::string failure = path.lane->failure();
-  if (failure.empty()) return;
-  if (path.cpu_after_failure) {
-    if (!path.lost)
+void Worker::check_failure(Path& path, bool feeds) {
+  if (path.given_up) return;
+  if (std::string failure = path.lane->failure(); !failure.empty()) {
+    if (path.cpu_after_failure && !path.lost)
       std::fprintf(stderr, "heddle: %s\nheddle: thread %d: the CPU goes on from '%s' (ON_GPU_ERROR cpu)\n",
                    failure.c_str(), thread_, steps_[static_cast<size_t>(path.node)].element->name.c_str());
-    path.lost = true;
-    if (path.lane->is_dead()) abandon(path);  // else they come back
-    return;
+    path.lost = path.cpu_after_failure;
+    if (!path.cpu_after_failure) failure_ = std::move(failure);
+    // Else they come back: until then kernels may write to them.
+    if (path.lane->is_dead()) abandon(path);
   }
-  failure_ = std::move(failure);
-  abandon(path);
+  const bool waits = shared_.stopping->load(std::memory_order_relaxed) && (feeds || path.lane->in_flight() > 0);
+  if (path.patience.is_over(waits, path.lane->fed() + path.lane->returned())) give_up(path);
 }
 
 void Worker::abandon(Path& path) {
@@ -162,6 +163,17 @@ void Worker::abandon(Path& path) {
     lost->resize(0);
     spare_.give_back(std::move(lost));
   }
+}
+
+void Worker::give_up(Path& path) {
+  const int left = path.lane->in_flight();
+  path.given_up = true;
+  add(counts_[static_cast<size_t>(path.node)].gpu_failed, static_cast<uint64_t>(left));
+  if (!failure_.empty()) return;
+  failure_ = format(
+      "thread %d: the GPU has neither taken nor given back a packet at '%s' for %d s, and the program is "
+      "to end; %d packets on it are lost. Run again with --device cpu, and report the chain",
+      thread_, steps_[static_cast<size_t>(path.node)].element->name.c_str(), Patience::kSeconds, left);
 }
 
 void Worker::run_rest(int i, Batch& batch, int first) {
