@@ -115,26 +115,30 @@ int GpuLane::submit(Batch& batch, int first, int index) {
 void GpuLane::flush() {
   const int count = std::exchange(to_launch_, 0);
   if (plan_.launch == LaunchMode::persistent || count == 0) return;
+  // Also if it fails halfway: what has been launched may be done, but does not come back.
+  if (copies_) launches_.push_back({count, stream_});
   try {
-    // The last `count` slots, which may begin anew behind the ring's last one.
-    const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
-    const int behind_wrap = std::max(0, first + count - ring_.count());
-    gpu::Device& device = segment_.device();
-    if (copies_) copy(copies_in_, true);
-    device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
-    if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
-    if (copies_) {
-      if (!plan_.copies.out.empty()) copy(copies_out_, false);
-      launches_.push_back({count, stream_, false});
-      copies_in_.clear(), copies_out_.clear();
-    }
-    if (plan_.launch == LaunchMode::sync)
-      segment_.device().wait(ring_.group(), stream_);
-    else
-      stream_ = (stream_ + 1) % plan_.streams();
+    launch(count);
   } catch (const Error& error) {
     failure_ = error.what();
+    if (copies_) launches_.back().failed = true;
   }
+  copies_in_.clear(), copies_out_.clear();
+}
+
+void GpuLane::launch(int count) {
+  // The last `count` slots, which may begin anew behind the ring's last one.
+  const int first = (ring_.next_index() + ring_.count() - count) % ring_.count();
+  const int behind_wrap = std::max(0, first + count - ring_.count());
+  gpu::Device& device = segment_.device();
+  if (copies_) copy(copies_in_, true);
+  device.launch(ring_.group(), segment_.program(), first, count - behind_wrap, stream_);
+  if (behind_wrap > 0) device.launch(ring_.group(), segment_.program(), 0, behind_wrap, stream_);
+  if (copies_ && !plan_.copies.out.empty()) copy(copies_out_, false);
+  if (plan_.launch == LaunchMode::sync)
+    device.wait(ring_.group(), stream_);
+  else
+    stream_ = (stream_ + 1) % plan_.streams();
 }
 
 bool GpuLane::poll(Batch& out) {
@@ -291,6 +295,7 @@ bool GpuLane::oldest_done() {
   if (!copies_) return true;
   // Results are there before the copy behind them is.
   Launch& launch = launches_.front();
+  if (launch.failed) return false;
   try {
     launch.landed = launch.landed || segment_.device().idle(ring_.group(), launch.stream);
   } catch (const Error& error) {

@@ -62,6 +62,8 @@ class GpuLane : public Lane {
   /** Hands packets [first, first + kSlotPackets) of `batch`, or as many as there are and staging memory can hold at
    *  once, to the GPU in slot `index`; returns how many, 0 if what is in flight must give staging memory back first. */
   int submit(Batch& batch, int first, int index);
+  /** Launches the `count` slots that were submitted last, with the copies before and behind. Throws Error. */
+  void launch(int count);
   void take_back(Batch& batch, int index, bool done);
   /** Packs what the plan wants of the packets that `held` has, from then on no more of them than staging memory can
    *  hold at once; false: what is in flight leaves no room. */
@@ -110,7 +112,7 @@ class GpuLane : public Lane {
   struct Launch {
     int slots;  // not yet taken back
     int stream;
-    bool landed;
+    bool landed = false, failed = false;
   };
   std::deque<Launch> launches_;
   std::vector<gpu::PacketBytes> copies_in_, copies_out_;  // of what is to be launched

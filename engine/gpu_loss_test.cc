@@ -246,6 +246,28 @@ TEST_P(GpuRefusesDeath, TheCpuGoesOnWhenLaunchesFail) {
               testing::ExitedWithCode(0), "the CPU goes on from 'x'");
 }
 
+void expect_that_half_a_batch_is_lost() {
+  simt::refuse_launches(2);
+  std::vector<Frame> frames;
+  while (frames.size() < 3000) frames.push_back({Bytes(kFrameBytes, static_cast<uint8_t>(frames.size()))});
+  Flow flow;
+  Options options;
+  options.batches = {5, 1024};
+  options.on_packet = [&](const std::string&, const Received& packet) { flow.see(packet); };
+  const Result result = run("TestSource -> x :: XOR(0x5a, ON_GPU_ERROR cpu) -> TestSink;",
+                            {"simt_sync_coalescent", "simt", LaunchMode::sync, Transport::coalescent}, frames, options);
+  EXPECT_EQ(flow.wrong, 0u);
+  EXPECT_EQ(result.drop("x.gpu_failed"), 1024u);
+  EXPECT_EQ(result.delivered, frames.size() - 1024);
+}
+
+// The slots of a batch begin anew behind the last one, and only the first of its two launches goes well: what that has
+// done must not come back, for the copy behind it is missing.
+TEST(GpuHalfLaunchDeath, NothingComesBackFromTheBatch) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(in_child(expect_that_half_a_batch_is_lost), testing::ExitedWithCode(0), "the CPU goes on from 'x'");
+}
+
 TEST(GpuMemory, ATableThatFindsNoRoomIsAnError) {
   click::Diagnostics diagnostics;
   Chain chain = read("InfiniteSource(LENGTH 60) -> GetIPAddress(30) -> rt :: DirectIPLookup(0/0 0) -> Discard;",
