@@ -1,6 +1,9 @@
 // Function × transport × launch mode × batch size × way to it, where packets part. By default pairs, over the usual
 // backends; with HEDDLE_FULL=1 (make test-all) the whole product, over every launch mode with every transport.
 
+#include <set>
+
+#include "simt/launches.h"
 #include "tests/support/harness.h"
 
 namespace heddle::test {
@@ -87,18 +90,41 @@ void check(const Function& function, const Way& way, int batch, const Backend& b
   EXPECT_TRUE(same(result.bytes("odd"), odd));
 }
 
-TEST_P(MatrixTest, AgreesWithTheOracle) {
+/** Checks what is to be checked, each with the next of `backends`. */
+void check_all(const std::vector<Backend>& backends) {
   size_t done = 0;
   for (size_t f = 0; f < std::size(kFunctions); ++f)
     for (size_t w = 0; w < std::size(kWays); ++w)
       for (size_t b = 0; b < std::size(kBatches); ++b) {
         // Each pair (function, way), (function, batch), (way, batch) once at least.
         if (!full() && (b + w + 2 * f) % 3 != 0) continue;
-        SCOPED_TRACE(format("%s %s, batches of %d", kFunctions[f].text, kWays[w].name, kBatches[b]));
-        check(kFunctions[f], kWays[w], kBatches[b], GetParam());
-        ++done;
+        const Backend& backend = backends[done++ % backends.size()];
+        SCOPED_TRACE(
+            format("%s %s, batches of %d, %s", kFunctions[f].text, kWays[w].name, kBatches[b], backend.name.c_str()));
+        check(kFunctions[f], kWays[w], kBatches[b], backend);
       }
   EXPECT_GE(done, std::size(kWays) * std::size(kBatches));
+}
+
+TEST_P(MatrixTest, AgreesWithTheOracle) { check_all({GetParam()}); }
+
+// They take turns, so that all together take as long as one.
+TEST(Matrix, LaunchModesAndTransportsThatTheUsualBackendsLeaveOut) {
+  if (full()) GTEST_SKIP() << "they are among all ways";
+  std::set<std::string> devices;
+  for (const Backend& backend : gpu_backends()) devices.insert(backend.device);
+  for (const std::string& device : devices) {
+    std::vector<Backend> ways;
+    for (const auto& [launch, transport] : {std::pair{LaunchMode::graph, Transport::direct},
+                                            {LaunchMode::async, Transport::commlist},
+                                            {LaunchMode::graph, Transport::zerocopy},
+                                            {LaunchMode::async, Transport::landing},
+                                            {LaunchMode::graph, Transport::commlist}})
+      ways.push_back({format("%s_%s_%s", device.c_str(), name(launch), name(transport)), device, launch, transport});
+    const simt::Launches before = simt::launches();
+    check_all(ways);
+    if (device == "simt") EXPECT_GE(simt::launches().graphs, before.graphs + 20);
+  }
 }
 
 // Every launch mode with every transport that goes with it, over functions that read little, everything, and grow.
