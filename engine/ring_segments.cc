@@ -143,10 +143,11 @@ class Finder {
     }
     if (to.empty()) return error(port, "its packets never leave; put a ToGPUPort at the end of its chain");
     if (to.size() > gpu::kMaxOutputs)
-      return error(port,
-                   format("its packets, and those whose ways meet theirs, leave by %zu ToGPUPorts, and %d can be; "
-                          "take some out",
-                          to.size(), gpu::kMaxOutputs));
+      return error(port, format("its packets%s leave by %zu ToGPUPorts, and %d can be; take some out",
+                                is<FromGPUPort>(router_.nodes[static_cast<size_t>(segment.nodes[1])])
+                                    ? ", and those that meet them,"
+                                    : "",
+                                to.size(), gpu::kMaxOutputs));
     segment.to = std::move(to);
     for (const int n : segment.nodes)
       if (is<FromGPUPort>(router_.nodes[static_cast<size_t>(n)])) segment.from.push_back({n, leaves_by(n, segment)});
