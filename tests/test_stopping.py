@@ -1,13 +1,8 @@
 """Programs can be stopped, whatever they read or wait for."""
 
-import fcntl
-import json
 import os
 import signal
-import struct
 import subprocess
-import termios
-import time
 
 import pytest
 from whole import captures
@@ -165,94 +160,3 @@ def test_hangup_while_tables_load(heddle, tmp_path):
             file.write("0.0.0.0/0 0\n")
         assert running.process.stderr.readline() == b"heddle: l: reloaded\n"
         assert running.interrupt().code == 0
-
-
-# ---- while nobody reads what they write
-
-UDP = "FastUDPFlows(0, {}, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.0.0.2, 4, 1000)"
-ALERTS = (
-    UDP + " -> CheckIPHeader(14) -> ids :: NIDS({}); ids[0] -> d :: Discard;"
-    " ids[1] -> c :: NIDSConfirm(ids, EVE {}) -> d"
-)
-
-
-def pipe_that_is_open(tmp_path):
-    """A named pipe that does not keep who writes there waiting, and its end for reading."""
-    os.mkfifo(tmp_path / "pipe")
-    reader = os.open(tmp_path / "pipe", os.O_RDONLY | os.O_NONBLOCK)
-    os.set_blocking(reader, True)
-    return tmp_path / "pipe", reader
-
-
-def alerts_to(tmp_path, pipe, packets):
-    rules = tmp_path / "all.rules"
-    rules.write_text("alert udp any any -> any any (sid:5;)\n")
-    return ALERTS.format(packets, quoted(rules), quoted(pipe))
-
-
-def is_full(reader):
-    """Whether a pipe has no room for another page."""
-    waiting = struct.unpack("i", fcntl.ioctl(reader, termios.FIONREAD, bytes(4)))[0]
-    return waiting > fcntl.fcntl(reader, fcntl.F_GETPIPE_SZ) - 4096
-
-
-def rest_of(reader):
-    with os.fdopen(reader, "rb") as file:
-        return file.read()
-
-
-def test_nobody_reads_the_alerts(heddle, tmp_path):
-    """Packets go on, alerts that there is no room for are counted, and the program ends."""
-    pipe, reader = pipe_that_is_open(tmp_path)
-    with heddle.start_ready("run", "--json", "--device", "cpu", "-e", alerts_to(tmp_path, pipe, -1)) as running:
-        wait_until(lambda: running.packets("d") > 200_000, what="packets")  # more than 4 MB of alerts
-        seen = running.packets("d")
-        wait_until(lambda: running.packets("d") > seen + 10_000, what="more packets")
-        began = time.monotonic()
-        result = running.interrupt()
-        assert time.monotonic() - began < 60
-    assert result.code == 1, result
-    message = f"heddle: 'c': alerts come faster than they are read from '{pipe}'; some are lost from now on\n"
-    assert result.err.count(message) == 1, result
-    assert f"cannot write '{pipe}': nobody has read from it for 5 seconds" in result.err, result
-    statistics = Report(result.json).one("c")["statistics"]
-    assert rest_of(reader).count(b"\n") + statistics["lost"] == statistics["alerts"] > 200_000
-
-
-def test_alerts_wait_for_a_slow_reader(heddle, tmp_path):
-    pipe, reader = pipe_that_is_open(tmp_path)
-    with heddle.start("run", "--json", "--device", "cpu", "-e", alerts_to(tmp_path, pipe, 10_000)) as running:
-        time.sleep(1)
-        lines = rest_of(reader).splitlines()
-        result = running.wait()
-    assert result.code == 0 and result.err == "", result
-    assert len(lines) == 10_000 and all(json.loads(line)["alert"]["signature_id"] == 5 for line in lines)
-    assert Report(result.json).one("c")["statistics"]["lost"] == 0
-
-
-def test_nobody_reads_the_packets(heddle, tmp_path):
-    pipe, reader = pipe_that_is_open(tmp_path)
-    chain = UDP.format(-1) + f" -> d :: ToDump({quoted(pipe)})"
-    with heddle.start("run", "--json", "-e", chain) as running:
-        wait_until(lambda: is_full(reader), what="a full pipe")
-        began = time.monotonic()
-        result = running.interrupt()
-        assert time.monotonic() - began < 60
-    os.close(reader)
-    assert result.code == 1 and Report(result.json).one("d")["statistics"]["lost"] > 0, result
-    assert f"cannot write '{pipe}': nobody has read from it for 3 seconds, and the program is to end" in result.err
-
-
-def test_packets_wait_for_a_slow_reader(heddle, tmp_path):
-    """Also when the program is to end, nothing is lost while somebody reads."""
-    pipe, reader = pipe_that_is_open(tmp_path)
-    chain = UDP.format(-1) + f" -> d :: ToDump({quoted(pipe)})"
-    with heddle.start("run", "--json", "-e", chain) as running:
-        wait_until(lambda: is_full(reader), what="a full pipe")
-        running.signal(signal.SIGINT)
-        time.sleep(1)
-        (tmp_path / "got.pcap").write_bytes(rest_of(reader))
-        result = running.wait()
-    assert result.code == 0 and result.err == "", result
-    statistics = Report(result.json).one("d")["statistics"]
-    assert statistics == {"written": len(captures.read(tmp_path / "got.pcap"))}

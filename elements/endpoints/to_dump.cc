@@ -68,7 +68,6 @@ void ToDump::start(const Environment& environment) {
     options_.link_type = link_type;
   }
   options_.owner = "'" + name + "'";
-  options_.stopping = environment.stopping;
   if (goes_on_from(predecessor)) return;  // take_state() brings the file
   writer_ = std::make_unique<capture::Writer>(file_, options_);
 }
@@ -84,8 +83,6 @@ void ToDump::take_state(Element& old_element) {
   auto& old = static_cast<ToDump&>(old_element);
   if (!goes_on_from(&old)) return;
   std::swap(writer_, old.writer_);
-  for (ToDump* one : {this, &old})
-    if (one->writer_) one->writer_->set_stopping(one->options_.stopping);
   count_base_ = old.count_base_.exchange(count_base_);
 }
 

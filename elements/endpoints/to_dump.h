@@ -28,8 +28,7 @@ class FromDump;
  *
  *  Errors: the file cannot be created, or another element (or option, for "-") writes there. When writing fails later
  *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
- *  error. A pipe's reader that is slow holds packets up; one that takes nothing for 3 seconds once the program is to
- *  end is such a failure.
+ *  error.
  *
  *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) that writes the
  *  same file in the same way writes on; else the file is created anew, which is an error while another element has it

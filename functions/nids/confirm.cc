@@ -147,8 +147,7 @@ void NIDSConfirm::run_cpu(Batch& batch) {
 }
 
 std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
-  std::vector<std::pair<std::string, uint64_t>> list{
-      {"alerts", judge_.alerts()}, {"lost", judge_.lost()}, {"gave_up", judge_.gave_up()}};
+  std::vector<std::pair<std::string, uint64_t>> list{{"alerts", judge_.alerts()}, {"gave_up", judge_.gave_up()}};
   if (flows_ != nullptr)
     list.insert(list.end(), {{"gaps", gaps_.packets()},
                              {"unfollowed", unfollowed_.packets()},

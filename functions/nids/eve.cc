@@ -1,8 +1,9 @@
 #include "functions/nids/eve.h"
 
-#include <algorithm>
-#include <chrono>
-#include <cstdio>
+#include <poll.h>
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -14,9 +15,7 @@ namespace heddle::nids {
 namespace {
 
 constexpr size_t kTextBytes = 64 << 10;        // written when there is more
-constexpr size_t kMostWaitingBytes = 4 << 20;  // alerts are lost when there is more
 constexpr size_t kLongestLineBytes = 1 << 20;  // messages come from rule files, and have no bound
-constexpr std::chrono::milliseconds kNoPatience{0}, kPatience{5000};  // with whoever reads; at the end
 
 void append_number(std::string& text, uint64_t number) {
   char digits[24];
@@ -66,8 +65,8 @@ std::string eve_alert(const Signature& rule, bool blocked) {
 }
 
 EveFile::EveFile(const std::string& path, const std::string& owner, bool shared)
-    : path_(path), owner_(owner), output_(std::make_unique<capture::Output>(path, owner)), shared_(shared) {
-  text_.reserve(kMostWaitingBytes / 2 * 3 + kLongestLineBytes);
+    : path_(path), output_(std::make_unique<capture::Output>(path, owner)), shared_(shared) {
+  text_.reserve(kTextBytes + kLongestLineBytes);
 }
 
 EveFile::~EveFile() = default;
@@ -75,14 +74,6 @@ EveFile::~EveFile() = default;
 void EveFile::add(uint64_t timestamp_ns, const View& view, const std::string& alert) {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();
-  if (waiting() > kTextBytes) write_out(kNoPatience);
-  if (failure_ == 0 && waiting() < kMostWaitingBytes) return append(timestamp_ns, view, alert);
-  if (lost_.fetch_add(1, std::memory_order_relaxed) == 0 && failure_ == 0)
-    std::fprintf(stderr, "heddle: %s: alerts come faster than they are read from '%s'; some are lost from now on\n",
-                 owner_.c_str(), path_.c_str());
-}
-
-void EveFile::append(uint64_t timestamp_ns, const View& view, const std::string& alert) {
   text_ += R"({"timestamp":")";
   append_time(text_, timestamp_ns);
   text_ += R"(","event_type":"alert","src_ip":")";
@@ -100,52 +91,38 @@ void EveFile::append(uint64_t timestamp_ns, const View& view, const std::string&
   text_ += R"(","alert":)";
   text_ += alert;
   text_ += "}\n";
+  ++lines_;
+  if (text_.size() > kTextBytes) write_out();
 }
 
 void EveFile::flush() {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();
-  write_out(kNoPatience);
+  write_out();
 }
 
-void EveFile::write_out(std::chrono::milliseconds patience) {
-  using std::chrono::steady_clock, std::chrono::milliseconds;
-  const auto end = steady_clock::now() + patience;
-  while (waiting() > 0) {
-    const auto left = std::chrono::ceil<milliseconds>(end - steady_clock::now()).count();
-    const ssize_t bytes = output_->write(std::string_view(text_).substr(written_), std::max(0, static_cast<int>(left)));
-    if (bytes < 0) {
-      failure_ = static_cast<int>(-bytes);
-      lose_rest();
-      return;
+void EveFile::write_out() {
+  size_t done = 0;
+  while (done < text_.size() && failure_ == 0) {
+    const ssize_t written = ::write(output_->descriptor(), text_.data() + done, text_.size() - done);
+    if (written >= 0) {
+      done += static_cast<size_t>(written);
+    } else if (errno == EAGAIN) {
+      pollfd waiting{output_->descriptor(), POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      failure_ = errno;
     }
-    if (bytes == 0 && left <= 0) break;
-    written_ += static_cast<size_t>(bytes);
   }
-  // What is left moves to the front, but rarely: it may be much.
-  if (written_ < text_.size() && written_ < kMostWaitingBytes / 2) return;
-  text_.erase(0, written_);
-  written_ = 0;
-}
-
-void EveFile::lose_rest() {
-  lost_ += static_cast<uint64_t>(std::count(text_.begin() + static_cast<ptrdiff_t>(written_), text_.end(), '\n'));
+  if (failure_ != 0) lost_ += lines_;
   text_.clear();
-  written_ = 0;
+  lines_ = 0;
 }
 
 std::string EveFile::close() {
-  write_out(kPatience);
-  std::string problem;
-  if (waiting() > 0) {
-    const uint64_t before = lost_;
-    lose_rest();
-    problem = format("nobody has read from it for 5 seconds, so the last alerts are lost: %llu",
-                     static_cast<unsigned long long>(lost_ - before));
-  }
+  flush();
   if (const int error = output_->close(); error != 0 && failure_ == 0) failure_ = error;
-  if (failure_ != 0) problem = std::strerror(failure_);
-  return problem.empty() ? "" : format("cannot write '%s': %s", path_.c_str(), problem.c_str());
+  return failure_ == 0 ? "" : format("cannot write '%s': %s", path_.c_str(), std::strerror(failure_));
 }
 
 }  // namespace heddle::nids

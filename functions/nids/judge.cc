@@ -107,6 +107,11 @@ void Judge::flush() {
   if (eve_) eve_->flush();
 }
 
-std::string Judge::close() { return eve_ ? eve_->close() : std::string(); }
+std::string Judge::close() {
+  if (!eve_) return {};
+  const std::string problem = eve_->close();
+  eve_.reset();
+  return problem;
+}
 
 }  // namespace heddle::nids

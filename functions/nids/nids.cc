@@ -203,7 +203,6 @@ std::vector<std::pair<std::string, uint64_t>> NIDS::statistics() const {
       {"rules", count_.load()}, {"groups", groups_.load()}, {"unsupported", unsupported_.load()}};
   if (monitors())
     list.insert(list.end(), {{"alerts", judge_.alerts()},
-                             {"lost", judge_.lost()},
                              {"gave_up", judge_.gave_up()},
                              {"events_lost", events_lost_.load(std::memory_order_relaxed)}});
   return list;

@@ -138,7 +138,7 @@ namespace heddle {
  *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
  *  EVE with an output 1. A warning: candidates go nowhere but to Discards, and to no NIDSConfirm. Statistics: `rules`,
- *  `groups`, `unsupported`; of a monitor `alerts`, `lost`, `gave_up`, `events_lost`.
+ *  `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
  *
  *  Example:
  *
@@ -200,12 +200,10 @@ class NIDS : public Element, public KeepsGpuState {
  *  NIDS: the name of the NIDS whose output 1 leads here. EVE: a file for alerts, a line of JSON each, as Suricata
  *  writes them (timestamp, addresses, those of IPv6 with all zeros, ports, protocol, rule; the category is what
  *  CLASSIFICATION says of the classtype, or the classtype; the severity is the rule's priority, or that of
- *  CLASSIFICATION, or 3). Without it they are counted only. No packet waits for whoever reads a pipe, a socket or a
- *  terminal there: 4 MB of alerts do, and what comes when there is no room is lost, counted (`lost`) and, once, said on
- *  standard error; at the end the reader has 5 seconds for the rest. FLOWS: the name of the FlowTable before the NIDS,
- *  if that has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. CHECKSUM:
- *  whether TCP segments with a wrong one are left out of connections, default true; false is for captures taken where
- *  network cards were yet to fill it in. Runs on the CPU.
+ *  CLASSIFICATION, or 3). Without it they are counted only. FLOWS: the name of the FlowTable before the NIDS, if that
+ *  has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. CHECKSUM: whether
+ *  TCP segments with a wrong one are left out of connections, default true; false is for captures taken where network
+ *  cards were yet to fill it in. Runs on the CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
  *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
@@ -364,10 +362,10 @@ class NIDS : public Element, public KeepsGpuState {
  *  A connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 80 bytes, for as many
  *  as the FlowTable has places.
  *
- *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take, for an error or a slow reader;
- *  `forgotten` (r): what thresholds and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that
- *  reached a limit. By rule: `counts` of the NIDS. Statistics: `alerts`, `lost`, `gave_up`; with STREAM `gaps`,
- *  `unfollowed` and `bad_checksum` (segments) and `lost_dialogues` (connections).
+ *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
+ *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
+ *  of the NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps`, `unfollowed` and `bad_checksum` (segments) and
+ *  `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.

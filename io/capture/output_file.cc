@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstring>
 #include <mutex>
 #include <vector>
@@ -39,10 +38,9 @@ Output::Output(const std::string& path, const std::string& owner) : path_(path),
   }
   device_ = status.st_dev, file_ = status.st_ino;
   shareable_ = S_ISCHR(status.st_mode) && !is_standard();
-  is_file_ = S_ISREG(status.st_mode);
   try {
     claim();
-    if (is_standard() || !is_file_) return;
+    if (is_standard() || !S_ISREG(status.st_mode)) return;
     // Truncated only once the lock says that no Reader has it mapped.
     const bool taken = flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     if (!taken && (status.st_size == 0 || ftruncate(descriptor_, 0) == 0)) return;
@@ -76,18 +74,6 @@ int Output::close() {
   const int result = closes && ::close(descriptor_) != 0 ? errno : 0;
   descriptor_ = -1;
   return result;
-}
-
-ssize_t Output::write(std::string_view bytes, int wait_ms) {
-  if (!is_file_) {
-    pollfd waiting{descriptor_, POLLOUT, 0};
-    const int ready = poll(&waiting, 1, wait_ms);
-    if (ready <= 0) return ready == 0 || errno == EINTR ? 0 : -errno;
-    bytes = bytes.substr(0, PIPE_BUF);  // what a pipe that is ready takes without waiting
-  }
-  const ssize_t written = ::write(descriptor_, bytes.data(), bytes.size());
-  if (written >= 0) return written;
-  return errno == EAGAIN || errno == EINTR ? 0 : -errno;
 }
 
 int write_all(int descriptor, std::string_view text) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <sys/types.h>
-
 #include <string>
 #include <string_view>
 
@@ -20,10 +18,6 @@ class Output {
   Output& operator=(const Output&) = delete;
 
   int descriptor() const { return descriptor_; }  ///< -1: closed
-  /** Writes the first of `bytes`, as many as there is room for, once there is some: never waits for longer than
-   *  `wait_ms` for whoever reads a pipe, a socket or a terminal. (Files have room, but may be slow.) Returns how many;
-   *  0: there was no room; or -errno. */
-  ssize_t write(std::string_view bytes, int wait_ms);
   /** Closes the file, but not standard output. Returns 0 or what went wrong (errno). */
   int close();
 
@@ -34,7 +28,7 @@ class Output {
   std::string path_, owner_;
   int descriptor_ = -1;
   unsigned long device_ = 0, file_ = 0;
-  bool shareable_ = false, is_file_ = false;
+  bool shareable_ = false;
 };
 
 /** Writes all of `text`, and waits where the other end has no room. Returns 0 or what went wrong (errno). */

@@ -1,12 +1,11 @@
 #include "io/capture/writer.h"
 
+#include <poll.h>
 #include <unistd.h>
 
-#include <chrono>
+#include <cerrno>
 #include <csignal>
-#include <string_view>
 #include <system_error>
-#include <utility>
 
 #include "core/error.h"
 
@@ -15,9 +14,6 @@ namespace {
 
 /** A buffer is handed over from this size on: smaller costs system calls, larger falls out of the L2 cache. */
 constexpr size_t kFullBytes = 256 << 10;
-
-constexpr std::chrono::seconds kPatience{3};  // with whoever reads, once the program is to end
-constexpr int kWaitMs = 100;                  // at a time
 
 constexpr size_t kLargestOverheadBytes = wire::kEnhancedPacketBytes + 3;  // of a record, padding included
 
@@ -35,7 +31,6 @@ Writer::Writer(const std::string& path, const Options& options) : Writer() {
   tick_ns_ = options.nanoseconds ? 1 : 1000;
   snap_length_ = options.snap_length == 0 ? kDefaultSnapLength : options.snap_length;
   output_ = std::make_unique<Output>(path, options.owner);
-  stopping_ = options.stopping;
   buffer_bytes_ = kFullBytes + kLargestOverheadBytes + snap_length_;
   for (Buffer& buffer : buffers_) buffer.start = std::make_unique_for_overwrite<uint8_t[]>(buffer_bytes_);
   at_ = buffers_[0].start.get();
@@ -133,21 +128,19 @@ void Writer::drain() {
 }
 
 void Writer::put(const Buffer& buffer) {
-  using Clock = std::chrono::steady_clock;
-  const std::string_view bytes(reinterpret_cast<const char*>(buffer.start.get()), buffer.used);
-  Clock::time_point last = Clock::now();  // that the other end has taken some, or that nobody has asked for the end
-  for (size_t done = 0; done < bytes.size() && !failed();) {
-    const ssize_t written = output_->write(bytes.substr(done), kWaitMs);
-    if (written == 0 && is_stopping()) {
-      if (Clock::now() - last > kPatience) fail("nobody has read from it for 3 seconds, and the program is to end");
-    } else if (written >= 0) {
+  for (size_t done = 0; done < buffer.used && !failed();) {
+    const ssize_t written = ::write(output_->descriptor(), buffer.start.get() + done, buffer.used - done);
+    if (written >= 0) {
       done += static_cast<size_t>(written);
-      last = Clock::now();
-    } else {
+    } else if (errno == EAGAIN) {
+      pollfd waiting{output_->descriptor(), POLLOUT, 0};
+      poll(&waiting, 1, -1);
+    } else if (errno != EINTR) {
+      const int error = errno;
       // A file ends with a whole record; where this is not a file, what went out cannot be taken back.
       const off_t end = done == 0 ? -1 : lseek(output_->descriptor(), -static_cast<off_t>(done), SEEK_CUR);
       [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(output_->descriptor(), end);
-      fail(std::strerror(static_cast<int>(-written)));
+      fail(error);
     }
   }
   if (failed()) return;
@@ -155,18 +148,8 @@ void Writer::put(const Buffer& buffer) {
   safe_bytes_ = buffer.bytes;
 }
 
-void Writer::set_stopping(std::function<bool()> stopping) {
-  const std::lock_guard lock(asking_);
-  stopping_ = std::move(stopping);
-}
-
-bool Writer::is_stopping() {
-  const std::lock_guard lock(asking_);
-  return stopping_ && stopping_();
-}
-
-void Writer::fail(const std::string& reason) {
-  failure_ = format("cannot write '%s': %s", path_.c_str(), reason.c_str());
+void Writer::fail(int error) {
+  failure_ = format("cannot write '%s': %s", path_.c_str(), std::strerror(error));
   failed_.store(true, std::memory_order_release);
 }
 
@@ -189,7 +172,7 @@ void Writer::close() {
     filled_.notify_one();
     thread_.join();
   }
-  if (const int error = output_->close(); error != 0 && !failed()) fail(std::strerror(error));
+  if (const int error = output_->close(); error != 0 && !failed()) fail(error);
   closed_.store(true, std::memory_order_release);
 }
 

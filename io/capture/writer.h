@@ -4,9 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -31,7 +29,6 @@ class Writer {
      *  that makes the Writer: make it before that one is pinned to a core that polls. */
     bool background = true;
     std::string owner = "another writer";  ///< what errors of others that want to write there call this one
-    std::function<bool()> stopping{};      ///< see set_stopping()
   };
 
   /** Creates or overwrites `path`, "-" = standard output. Throws Error, which names the path and a remedy, when it
@@ -52,12 +49,6 @@ class Writer {
   /** Hands what is buffered to the system without waiting until it is there. For readers of a pipe: otherwise they see
    *  packets only in blocks of a buffer. */
   void flush();
-
-  /** `stopping` says whether the program is to end, called by the Writer's thread. From then on whoever reads a pipe, a
-   *  socket or a terminal, and takes nothing for 3 seconds, is waited for no longer, which is a failure. Not set:
-   *  never.
-   */
-  void set_stopping(std::function<bool()> stopping);
 
   /** Writes what is buffered, waits until that is done and closes the file. Then failed() is final. Packets written
    *  later are lost. */
@@ -92,8 +83,7 @@ class Writer {
   void hand_over();
   void drain();
   void put(const Buffer& buffer);
-  bool is_stopping();
-  void fail(const std::string& reason);
+  void fail(int error);
   bool is_final() const { return closed_.load(std::memory_order_acquire) || failed(); }
   Buffer& current() { return buffers_[filled_.load(std::memory_order_relaxed) % kBuffers]; }
   static void add(std::atomic<uint64_t>& counter, uint64_t number) {  // one thread adds: no locked instruction
@@ -115,9 +105,7 @@ class Writer {
   std::atomic<uint64_t> safe_packets_ = 0, safe_bytes_ = 0;  // the system has taken them
   std::atomic<bool> failed_ = false, closed_ = false;
   std::unique_ptr<Output> output_;
-  std::mutex asking_;
-  std::function<bool()> stopping_;  // by asking_
-  std::string path_, failure_;      // failure_ is written once, before failed_
+  std::string path_, failure_;  // failure_ is written once, before failed_
   std::thread thread_;
 };
 
