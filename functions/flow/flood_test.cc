@@ -79,6 +79,21 @@ TEST(FlowFlood, OfSynsEndsNoFlowThatGoesOn) {
   EXPECT_GE(*ended.sources.begin(), 0x1000000u);
 }
 
+// A RST, which anyone may have sent, counts until the connection goes on.
+TEST(FlowFlood, ConnectionsOutliveAReset) {
+  const std::vector<flow::Watcher*> watchers;
+  flow::ThreadTable table(0, 1000, {60000, 10000, 20000}, 3, watchers);
+  const Key key{1, 2, 3, 4, 6};
+  touch(table, key, 1, {Says::opens});
+  touch(table, back(key), 1, {Says::opens});
+  const uint32_t place = touch(table, key, 1, {Says::goes_on, Says::resets});
+  EXPECT_FALSE(table.entry(place).established());
+  touch(table, key, 2, {Says::goes_on});
+  EXPECT_TRUE(table.entry(place).established());
+  touch(table, key, 3, {Says::closes, Says::resets, Says::goes_on});
+  EXPECT_FALSE(table.entry(place).established()) << "behind a FIN there are ACKs";
+}
+
 // An established connection that a FIN or RST has ended makes room for others; a SYN begins the next one on its ports.
 TEST(FlowFlood, ClosedConnectionsMakeRoom) {
   const std::vector<flow::Watcher*> watchers;
@@ -168,12 +183,15 @@ TEST(FlowFlood, ConnectionsKeepTheirPorts) {
     frames.push_back(packet(kOutside, 80, kPublic, 2000 + k, 6, kSynFlag | kAckFlag, 2));
     frames.push_back(packet(kInside, 1000 + k, kOutside, 80, 6, kAckFlag, 3));
   }
+  // One is reset by nobody knows whom, and goes on.
+  frames.push_back(packet(kOutside, 80, kPublic, 2001, 6, kRstFlag, 4));
+  frames.push_back(packet(kInside, 1001, kOutside, 80, 6, kAckFlag, 4));
   frames.push_back(packet(kInside, 1009, kOutside, 80, 6, kSynFlag, 4));  // "no_port"
   frames.push_back(packet(kOutside, 80, kPublic, 2002, 6, kRstFlag, 5));
   frames.push_back(packet(kInside, 1009, kOutside, 80, 6, kSynFlag, 6));
   const Result result = through_nat(frames, "", "2000-2003");
   EXPECT_EQ(result.drop("nat.no_port"), 1u);
-  EXPECT_EQ(result.at("back").size(), 5u);
+  EXPECT_EQ(result.at("back").size(), 6u);
   EXPECT_EQ(ports_of(result).back(), 2002u);
 }
 

@@ -113,8 +113,11 @@ void NAT::run_cpu(Batch& batch) {
       }
       flow::Entry& answered = table_->table_of(batch.thread).entry(use.place);
       answered.set(flow::Entry::kAnswered);
-      if (headers.l3[9] == flow::kTcp && flow::says_of_tcp(headers.l4[flow::kTcpFlagsAt]) == flow::Says::closes)
-        answered.set(flow::Entry::kClosing);
+      if (headers.l3[9] == flow::kTcp) {
+        const flow::Says says = flow::says_of_tcp(headers.l4[flow::kTcpFlagsAt]);
+        if (says == flow::Says::closes) answered.set(flow::Entry::kClosing);
+        if (says == flow::Says::resets) answered.set(flow::Entry::kReset);
+      }
       headers.set_address(kDestinationAt, htonl(use.inner));
       headers.set_port(2, htons(use.inner_port));
       if (dst != nullptr) dst[i] = htonl(use.inner);

@@ -154,12 +154,19 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
 }
 
 void ThreadTable::note(Entry& entry, Says says) {
-  if (says == Says::closes)
-    entry.set(Entry::kClosing);
-  else if (says == Says::opens)
-    entry.clear(Entry::kClosing);
-  else
-    entry.set(Entry::kGoesOn);
+  switch (says) {
+    case Says::closes:
+      return entry.set(Entry::kClosing);
+    case Says::resets:
+      return entry.set(Entry::kReset);
+    case Says::opens:
+      return entry.clear(Entry::kClosing), entry.clear(Entry::kReset);
+    case Says::goes_on:
+      entry.clear(Entry::kReset);
+      [[fallthrough]];
+    case Says::none:
+      return entry.set(Entry::kGoesOn);
+  }
 }
 
 bool ThreadTable::answers(const Key& key, uint32_t now_ms) {
@@ -182,7 +189,8 @@ uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms, Say
     if (place == kNoFlow) return kNoFlow;
     make_room(place, now_ms);
   }
-  const uint32_t state = (answers(key, now_ms) ? Entry::kAnswered : 0u) | (says == Says::closes ? Entry::kClosing : 0u);
+  const uint32_t state = (answers(key, now_ms) ? Entry::kAnswered : 0u) |
+                         (says == Says::closes ? Entry::kClosing : 0u) | (says == Says::resets ? Entry::kReset : 0u);
   Entry& entry = entries_[place];
   entry.begin(key, state);
   entry.last_ms = now_ms;

@@ -23,14 +23,16 @@ struct Key {
   static Key of_ip6(const uint8_t* addresses, uint16_t source_port, uint16_t destination_port, uint8_t protocol);
 };
 
-/** What a packet says of its flow's TCP connection; `none`: it is not of TCP, or does not show its flags. `closes`: it
- *  has FIN or RST; `opens`: else SYN, or no ACK, so that it may come before the other side has said anything. */
-enum class Says : uint8_t { none, opens, goes_on, closes };
+/** What a packet says of its flow's TCP connection; `none`: it is not of TCP, or does not show its flags. `resets`: it
+ *  has RST; `closes`: else FIN; `opens`: else SYN, or no ACK, so that it may come before the other side has said
+ *  anything. */
+enum class Says : uint8_t { none, opens, goes_on, closes, resets };
 /** By the flags of a TCP header, which stand at this byte of it. */
 constexpr uint32_t kTcpFlagsAt = 13;
 constexpr Says says_of_tcp(uint8_t flags) {
   constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;
-  if ((flags & (kFin | kRst)) != 0) return Says::closes;
+  if ((flags & kRst) != 0) return Says::resets;
+  if ((flags & kFin) != 0) return Says::closes;
   return (flags & kSyn) != 0 || (flags & kAck) == 0 ? Says::opens : Says::goes_on;
 }
 
@@ -54,17 +56,21 @@ struct alignas(64) Entry {
 
   /** What is known of a flow. It goes on once a packet has come that is not its first, and of TCP has more than a
    *  handshake's first half takes. It is answered once the way back has been seen. Its TCP connection is closing after
-   *  a FIN or RST, until a SYN begins another. The thread is changing its key. */
-  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kChanging = 8 };
-  static constexpr int kStateBits = 4;
+   *  a FIN, until a SYN begins another. It is reset after a RST, whose sequence number nobody checks, so that anyone may
+   *  have sent it: until an ACK shows that the connection goes on all the same, or a SYN begins another. The thread is
+   *  changing its key. */
+  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kReset = 8, kChanging = 16 };
+  static constexpr int kStateBits = 5;
 
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
   bool is(State state) const { return (life.load(std::memory_order_relaxed) & state) != 0; }
+  /** Whether its TCP connection is closing or reset. */
+  bool ends() const { return (life.load(std::memory_order_relaxed) & (kClosing | kReset)) != 0; }
   /** Whether both sides have gone on with it and none has ended it: it is not what a flood leaves behind. */
   bool established() const {
-    return (life.load(std::memory_order_relaxed) & (kGoesOn | kAnswered | kClosing)) == (kGoesOn | kAnswered);
+    return (life.load(std::memory_order_relaxed) & (kGoesOn | kAnswered | kClosing | kReset)) == (kGoesOn | kAnswered);
   }
-  /** Flows that have had this place, with this one, modulo 2^28. */
+  /** Flows that have had this place, with this one, modulo 2^27. */
   uint32_t generation() const { return life.load(std::memory_order_relaxed) >> kStateBits; }
   void set(State state) {
     if (!is(state)) life.store(life.load(std::memory_order_relaxed) | state, std::memory_order_relaxed);
@@ -89,8 +95,8 @@ class Watcher {
 
 /** The flows of one thread: a hash table of fixed size with two buckets of eight places for a key, of which a new flow
  *  takes the emptier one. Flows never move, so their places are names for them. When both buckets are full, a new flow
- *  takes the place of one that is over; else of one that does not go on or is closing, else of one that nobody has
- *  answered, of these the one that is idle the longest: a flood, as long as nobody goes on with its flows from both
+ *  takes the place of one that is over; else of one that does not go on, is closing or reset, else of one that nobody
+ *  has answered, of these the one that is idle the longest: a flood, as long as nobody goes on with its flows from both
  *  sides, pushes out none that is established. If there is none of these it gets no place.
  *
  *  The functions of a chain see a batch one after the other, so what a packet of the batch under way has found stays as
@@ -160,7 +166,7 @@ class ThreadTable {
   }
   /** Those with less end first; kStays: it does not. */
   static uint32_t standing(const Entry& entry) {
-    if (!entry.is(Entry::kGoesOn) || entry.is(Entry::kClosing)) return 0;
+    if (!entry.is(Entry::kGoesOn) || entry.ends()) return 0;
     return entry.is(Entry::kAnswered) ? kStays : 1;
   }
   /** Notes what a packet says. */
