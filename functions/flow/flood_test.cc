@@ -106,13 +106,40 @@ TEST(FlowFlood, ClosedConnectionsMakeRoom) {
   touch(table, key, 2, {Says::closes, Says::goes_on});
   EXPECT_FALSE(table.entry(place).established());
   touch(table, key, 3, {Says::opens, Says::goes_on});
+  EXPECT_FALSE(table.entry(place).established()) << "nobody has answered the SYN";
+  touch(table, key, 3, {Says::closes, Says::opens});
+  const uint32_t place_back = touch(table, back(key), 3, {Says::opens});
+  touch(table, key, 3, {Says::goes_on});
   EXPECT_TRUE(table.entry(place).established());
+  EXPECT_FALSE(table.entry(place_back).established()) << "it has opened only";
   table.begin_batch();
   table.age(table.places(), 50000);
   EXPECT_EQ(table.find(key), place);
   EXPECT_EQ(table.find(back(key)), flow::kNoFlow) << "it had opened only";
   table.age(table.places(), 60004);
   EXPECT_EQ(table.find(key), flow::kNoFlow);
+}
+
+// A connection that both sides have closed, and the next on its ports, whose SYN may be sent again.
+TEST(FlowFlood, ConnectionsFollowEachOther) {
+  const std::vector<flow::Watcher*> watchers;
+  flow::ThreadTable table(0, 1000, {60000, 10000, 20000}, 3, watchers);
+  const Key key{1, 2, 3, 4, 6};
+  for (const Says end : {Says::closes, Says::resets})
+    for (const bool again : {false, true}) {
+      touch(table, key, 1, {Says::opens});
+      touch(table, back(key), 1, {Says::opens});
+      if (again) touch(table, key, 1, {Says::opens});
+      const uint32_t place = touch(table, key, 1, {Says::goes_on});
+      const uint32_t place_back = touch(table, back(key), 1, {Says::goes_on});
+      EXPECT_TRUE(table.entry(place).established() && table.entry(place_back).established());
+      touch(table, key, 1, {end});
+      touch(table, back(key), 1, {end});
+      EXPECT_FALSE(table.entry(place).established() || table.entry(place_back).established());
+      touch(table, key, 1, {Says::opens, Says::goes_on});
+      EXPECT_FALSE(table.entry(place).established()) << "the old connection answers no new SYN";
+      touch(table, key, 1, {end});
+    }
 }
 
 /** IPv4 with the headers at kL3 and behind, of TCP with these flags, else of UDP. */

@@ -35,7 +35,8 @@ namespace heddle {
  *
  *  A flow goes on from its second packet on, of TCP from one that has ACK and no SYN. It is established if it goes on
  *  and packets have come the other way, through the same thread's table or, of a NAT, back to its port; of TCP, not
- *  behind a FIN, nor behind a RST until an ACK comes: anyone may have sent that.
+ *  behind a FIN, nor behind a RST until an ACK comes: anyone may have sent that. A SYN behind either begins another
+ *  connection, which has to be answered anew.
  *
  *  Memory is taken at the start and does not grow. If the table has no place for a new flow, it takes that of one that
  *  is over; else of one that does not go on or has seen FIN or RST, the longest idle first: a flood of SYNs costs only

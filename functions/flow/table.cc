@@ -146,34 +146,50 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
       place = add(hash, keys[i], now_ms[i], said);
     } else {
       if (idle_ms(entries_[place], now_ms[i]) > 0) entries_[place].last_ms = now_ms[i];
-      note(entries_[place], said);
+      note(entries_[place], said, now_ms[i]);
     }
     if (place != kNoFlow) entries_[place].batch = batch_;
     flows[i] = place;
   }
 }
 
-void ThreadTable::note(Entry& entry, Says says) {
+void ThreadTable::note(Entry& entry, Says says, uint32_t now_ms) {
   switch (says) {
     case Says::closes:
       return entry.set(Entry::kClosing);
     case Says::resets:
       return entry.set(Entry::kReset);
     case Says::opens:
-      return entry.clear(Entry::kClosing), entry.clear(Entry::kReset);
+      if (entry.ends()) begin_again(entry, now_ms);
+      return;
     case Says::goes_on:
-      entry.clear(Entry::kReset);
-      [[fallthrough]];
     case Says::none:
-      return entry.set(Entry::kGoesOn);
+      break;
   }
+  const bool lives = says == Says::goes_on && entry.is(Entry::kReset);
+  if (entry.is(Entry::kGoesOn) && !lives) return;
+  entry.set(Entry::kGoesOn);
+  if (lives) entry.clear(Entry::kReset);
+  if (!entry.ends() && answers(entry.key, now_ms)) entry.set(Entry::kAnswered);
+}
+
+void ThreadTable::begin_again(Entry& entry, uint32_t now_ms) {
+  for (const auto state : {Entry::kGoesOn, Entry::kAnswered, Entry::kClosing, Entry::kReset}) entry.clear(state);
+  // Not one that has begun again itself, as when a SYN with ACK comes.
+  Entry* const back = way_back(entry.key, now_ms);
+  if (back != nullptr && (back->is(Entry::kGoesOn) || back->is(Entry::kAnswered))) back->set(Entry::kReset);
+}
+
+Entry* ThreadTable::way_back(const Key& key, uint32_t now_ms) {
+  const Key back{key.destination, key.source, key.destination_port, key.source_port, key.protocol};
+  const uint32_t other = find_own(hash_of(back), back);
+  return other == kNoFlow || is_over(entries_[other], now_ms) ? nullptr : &entries_[other];
 }
 
 bool ThreadTable::answers(const Key& key, uint32_t now_ms) {
-  const Key back{key.destination, key.source, key.destination_port, key.source_port, key.protocol};
-  const uint32_t other = find_own(hash_of(back), back);
-  if (other == kNoFlow || is_over(entries_[other], now_ms)) return false;
-  entries_[other].set(Entry::kAnswered);
+  Entry* const back = way_back(key, now_ms);
+  if (back == nullptr || back->ends()) return false;
+  back->set(Entry::kAnswered);
   return true;
 }
 

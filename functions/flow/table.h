@@ -169,9 +169,13 @@ class ThreadTable {
     if (!entry.is(Entry::kGoesOn) || entry.ends()) return 0;
     return entry.is(Entry::kAnswered) ? kStays : 1;
   }
-  /** Notes what a packet says. */
-  static void note(Entry& entry, Says says);
-  /** Notes that both ways have been seen, if a flow that begins with this key is the way back of another. */
+  /** Notes what a packet says that is not its flow's first. */
+  void note(Entry& entry, Says says, uint32_t now_ms);
+  /** A SYN begins another connection: nothing that is known of the one before, on its way back either, is of this. */
+  void begin_again(Entry& entry, uint32_t now_ms);
+  /** The flow of the other direction, or null. */
+  Entry* way_back(const Key& key, uint32_t now_ms);
+  /** Whether the flow of the other direction is there and does not end; it then knows that it is answered. */
   bool answers(const Key& key, uint32_t now_ms);
   void end(uint32_t place);
   /** Ends the flow there, but not before the next batch begins if this one has packets of it. */
