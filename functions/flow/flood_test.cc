@@ -12,7 +12,7 @@ namespace {
 using flow::Key;
 using flow::Says;
 
-constexpr unsigned kSynFlag = 2, kRstFlag = 4, kAckFlag = 16;
+constexpr unsigned kFinFlag = 1, kSynFlag = 2, kRstFlag = 4, kAckFlag = 16;
 
 struct EndedKeys : flow::Watcher {
   std::set<uint32_t> sources;
@@ -142,16 +142,21 @@ TEST(FlowFlood, ConnectionsFollowEachOther) {
     }
 }
 
-/** IPv4 with the headers at kL3 and behind, of TCP with these flags, else of UDP. */
+/** IPv4 with the headers at kL3 and behind, of TCP with these flags, else of UDP. With ACK it acknowledges the SYN with
+ *  sequence number 0. */
 Frame packet(uint32_t source, unsigned source_port, uint32_t destination, unsigned destination_port, int protocol,
-             unsigned flags, uint64_t ms) {
+             unsigned flags, uint64_t ms, uint32_t sequence = 0, uint32_t acknowledgement = 1) {
   constexpr size_t kAt = kL3 + 20;
   Frame frame = ip_frame(source, destination, protocol == 6 ? 20 : 8);
   Bytes& bytes = frame.bytes;
   bytes[kL3 + 9] = static_cast<uint8_t>(protocol);
   set_ip_checksum(bytes, kL3);
   put_u16(bytes, kAt, source_port), put_u16(bytes, kAt + 2, destination_port);
-  if (protocol == 6) bytes[kAt + 13] = static_cast<uint8_t>(flags);
+  if (protocol == 6) {
+    bytes[kAt + 13] = static_cast<uint8_t>(flags);
+    put_u32(bytes, kAt + 4, sequence);
+    if ((flags & kAckFlag) != 0) put_u32(bytes, kAt + 8, acknowledgement);
+  }
   frame.column[static_cast<int>(Column::l3)] = kL3;
   frame.column[static_cast<int>(Column::l4)] = kAt;
   frame.timestamp_ns = ms * 1000000;
@@ -220,6 +225,31 @@ TEST(FlowFlood, ConnectionsKeepTheirPorts) {
   EXPECT_EQ(result.drop("nat.no_port"), 1u);
   EXPECT_EQ(result.at("back").size(), 6u);
   EXPECT_EQ(ports_of(result).back(), 2002u);
+}
+
+// What comes late for the flow that a port was taken from does nothing to the connection that has it now.
+TEST(FlowFlood, TakenPortsGetNoAnswersOfOthers) {
+  std::vector<Frame> frames;
+  const auto goes_out = [&](unsigned port, unsigned flags, uint32_t sequence) {
+    frames.push_back(packet(kInside, port, kOutside, 80, 6, flags, frames.size(), sequence));
+  };
+  const auto comes_back = [&](unsigned flags, uint32_t acknowledgement) {
+    frames.push_back(packet(kOutside, 80, kPublic, 2000, 6, flags, frames.size(), 0, acknowledgement));
+  };
+  goes_out(1000, kSynFlag, 100);
+  goes_out(1001, kSynFlag, 0x80000000);  // takes the port
+  comes_back(kSynFlag | kAckFlag, 101);
+  goes_out(1001, kAckFlag, 0x80000001);
+  goes_out(1002, kSynFlag, 0xffffffff);  // takes it again, as nobody has answered
+  for (const unsigned flags : {kFinFlag | kAckFlag, kRstFlag | kAckFlag}) comes_back(flags, 0x80000001);
+  comes_back(kRstFlag, 0);
+  comes_back(kSynFlag | kAckFlag, 0);
+  goes_out(1002, kAckFlag, 0);
+  goes_out(1003, kSynFlag, 7);  // "no_port"
+  const Result result = through_nat(frames, "", "2000-2000");
+  EXPECT_EQ(result.drop("nat.no_port"), 1u);
+  EXPECT_EQ(result.statistics.at("nat.evicted"), 2u);
+  EXPECT_EQ(result.at("back").size(), 5u);
 }
 
 // RFC 5382, REQ-5, and RFC 4787, REQ-5, unless arguments say otherwise.

@@ -12,7 +12,26 @@ namespace heddle {
 
 namespace {
 constexpr uint32_t kSourceAt = 12, kDestinationAt = 16;
-constexpr size_t kLookedAt = 64;  // ports in use, of which one is taken from its flow
+constexpr size_t kLookedAt = 64;                             // ports in use, of which one is taken from its flow
+constexpr uint32_t kSequenceAt = 4, kAcknowledgementAt = 8;  // of a TCP header
+constexpr uint32_t kEarlyBytes = 65535;                      // that a first answer may acknowledge behind the SYN
+
+/** What NAT has in a flow: its public port (0: none); of TCP also whether a SYN has gone out, and the number that its
+ *  answer acknowledges. */
+constexpr uint64_t kHasSyn = 1 << 16;
+constexpr int kAnswerShift = 32;
+uint64_t with_syn(uint64_t word, uint32_t sequence) {
+  return static_cast<uint16_t>(word) | kHasSyn | uint64_t{sequence + 1} << kAnswerShift;
+}
+
+/** Whether a packet that comes back to the flow's port, with the TCP header `tcp`, is of the connection that the flow
+ *  is, and not late from one that had the port before. */
+bool is_of_connection(const flow::Entry& entry, uint64_t word, const uint8_t* tcp) {
+  if (entry.is(flow::Entry::kAnswered) || (word & kHasSyn) == 0) return true;
+  const auto wanted = static_cast<uint32_t>(word >> kAnswerShift);
+  return (tcp[flow::kTcpFlagsAt] & flow::kTcpAck) != 0 &&
+         ntohl(load_u32(tcp + kAcknowledgementAt)) - wanted <= kEarlyBytes;
+}
 }  // namespace
 
 void NAT::configure(click::Arguments& arguments) {
@@ -112,8 +131,10 @@ void NAT::run_cpu(Batch& batch) {
         continue;
       }
       flow::Entry& answered = table_->table_of(batch.thread).entry(use.place);
-      answered.set(flow::Entry::kAnswered);
-      if (headers.l3[9] == flow::kTcp) {
+      if (headers.l3[9] != flow::kTcp) {
+        answered.set(flow::Entry::kAnswered);
+      } else if (is_of_connection(answered, answered.word(word_), headers.l4)) {
+        answered.set(flow::Entry::kAnswered);
         const flow::Says says = flow::says_of_tcp(headers.l4[flow::kTcpFlagsAt]);
         if (says == flow::Says::closes) answered.set(flow::Entry::kClosing);
         if (says == flow::Says::resets) answered.set(flow::Entry::kReset);
@@ -140,6 +161,8 @@ void NAT::run_cpu(Batch& batch) {
       auto& used = threads_[static_cast<size_t>(batch.thread)]->used;
       used.store(used.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
+    if (headers.l3[9] == flow::kTcp && (headers.l4[flow::kTcpFlagsAt] & flow::kTcpSyn) != 0)
+      entry.set_word(word_, with_syn(port, ntohl(load_u32(headers.l4 + kSequenceAt))));
     headers.set_address(kSourceAt, htonl(address_));
     headers.set_port(0, htons(port));
   }

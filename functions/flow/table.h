@@ -29,11 +29,12 @@ struct Key {
 enum class Says : uint8_t { none, opens, goes_on, closes, resets };
 /** By the flags of a TCP header, which stand at this byte of it. */
 constexpr uint32_t kTcpFlagsAt = 13;
+constexpr uint8_t kTcpSyn = 2, kTcpAck = 16;
 constexpr Says says_of_tcp(uint8_t flags) {
-  constexpr uint8_t kFin = 1, kSyn = 2, kRst = 4, kAck = 16;
+  constexpr uint8_t kFin = 1, kRst = 4;
   if ((flags & kRst) != 0) return Says::resets;
   if ((flags & kFin) != 0) return Says::closes;
-  return (flags & kSyn) != 0 || (flags & kAck) == 0 ? Says::opens : Says::goes_on;
+  return (flags & kTcpSyn) != 0 || (flags & kTcpAck) == 0 ? Says::opens : Says::goes_on;
 }
 
 /** Milliseconds without a packet after which flows are over: those of TCP that both sides go on with, others of TCP,
