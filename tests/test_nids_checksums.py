@@ -46,3 +46,39 @@ def test_wrong_checksums_hide_nothing(heddle, tmp_path, network):
             found = [json.loads(line)["alert"]["signature_id"] for line in eve.read_text().splitlines()]
             assert found == [1] * alerts, (keyword, rest)
             assert report.one("c")["statistics"]["bad_checksum"] == wrong
+
+
+def segment_of(back, sequence, acknowledgement, flags, payload=b"", wrong=False):
+    """Of a connection between two hosts, back or there."""
+    ends, ports = [("10.0.0.1", "10.0.0.2"), (1000, 80)]
+    tcp = TCP(sport=ports[back], dport=ports[not back], seq=sequence, ack=acknowledgement, flags=flags) / payload
+    packet = IP(src=ends[back], dst=ends[not back]) / tcp
+    frame = bytearray(bytes(Ether(src="02:00:00:00:00:01", dst="02:00:00:00:00:02") / packet))
+    frame[len(frame) - len(payload) - 4] ^= wrong  # the checksum's first byte
+    return bytes(frame)
+
+
+@pytest.mark.parametrize("case", ["answer", "data"])
+def test_wrong_checksums_do_not_count(heddle, tmp_path, case):
+    """Neither for whether there is a connection, nor for what has been sent."""
+    frames = [
+        segment_of(False, 99, 0, "S"),
+        segment_of(True, 499, 100, "SA", wrong=case == "answer"),
+        segment_of(False, 200, 500, "A", b"x" * 100, wrong=case == "data"),
+        segment_of(False, 100, 500, "A", b"mark"),
+    ]
+    if case == "answer":
+        del frames[2]
+    (tmp_path / "x.rules").write_text(
+        'alert tcp-pkt any any -> any any (flow:established; content:"mark"; sid:1;)\n'
+        'alert tcp-pkt any any -> any any (flow:not_established; content:"mark"; sid:2;)\n'
+        'alert tcp-pkt any any -> any any (stream_size:client,<,50; content:"mark"; sid:3;)\n'
+    )
+    capture, eve = captures.write(tmp_path / "in.pcap", frames), tmp_path / "eve.json"
+    for keyword, wanted in (
+        ("", {"answer": [2, 3], "data": [1, 3]}),
+        (", CHECKSUM false", {"answer": [1, 3], "data": [1]}),
+    ):
+        heddle.run(CHAIN.format(quoted(capture), quoted(tmp_path / "x.rules"), quoted(eve), keyword))
+        found = [json.loads(line)["alert"]["signature_id"] for line in eve.read_text().splitlines()]
+        assert sorted(found) == wanted[case], keyword

@@ -84,13 +84,15 @@ void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   conversations_->end(entry.key);
 }
 
+bool NIDSConfirm::has_wrong_checksum(const View& view, int thread) {
+  if (!checks_checksums_ || checksum_may_be_right(view)) return false;
+  bad_checksum_[thread].add(1, 0);
+  return true;
+}
+
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
   if (!(entry.key == key_of(view))) return {};  // addresses were changed on the way, or it has ended
-  if (checks_checksums_ && !checksum_may_be_right(view)) {
-    bad_checksum_[thread].add(1, 0);
-    return {};
-  }
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
   uint64_t name = entry.word(word_);
@@ -120,9 +122,13 @@ void NIDSConfirm::run_cpu(Batch& batch) {
     if (!look_at(batch.frame(i), length(packet), l3[i] - packet->data_off, l4[i] - packet->data_off, view)) continue;
     Followed followed;
     unsigned stops = 0;
-    if (flows != nullptr && view.protocol == Protocol::tcp && view.has_ports)
-      followed = follow(view, flows[i], batch.thread);
-    Judge::note(nids_->rules(), rules, packet, view);
+    const bool is_segment = flows != nullptr && view.protocol == Protocol::tcp && view.has_ports;
+    if (is_segment && has_wrong_checksum(view, batch.thread)) {
+      Judge::look(nids_->rules(), rules, view);
+    } else {
+      if (is_segment) followed = follow(view, flows[i], batch.thread);
+      Judge::note(nids_->rules(), rules, packet, view);
+    }
     std::optional<Conversations::Use> use;
     std::optional<DnsConnection> datagram;
     if (followed.name != 0 && !view.payload.empty())

@@ -280,11 +280,28 @@ uint8_t Flows::see(const View& view, uint32_t now_ms, bool begins, bool ahead) {
   if (is_tcp && !ahead && follows_sent_.load(std::memory_order_acquire)) note_sent(bucket, *entry, view, from_low);
   const bool from_client = from_low == ((entry->seen & kHighIsClient) == 0);
   if (!is_tcp && !from_client) entry->seen |= kAnswered | kAcknowledged;
-  const bool established = (entry->seen & kAnswered) != 0 && (!is_tcp || (ack && !syn));
-  if (is_tcp && established && from_client && (view.tcp_flags & kRst) == 0 &&
+  const uint8_t state = state_of(*entry, view, from_low);
+  if (is_tcp && (state & kEstablished) != 0 && from_client && (view.tcp_flags & kRst) == 0 &&
       view.acknowledgement - entry->server_next <= kEarlyBytes)
     entry->seen |= kAcknowledged;
+  return state;
+}
+
+uint8_t Flows::state_of(const Entry& entry, const View& view, bool from_low) {
+  const bool from_client = from_low == ((entry.seen & kHighIsClient) == 0);
+  const bool may_be = view.protocol != Protocol::tcp || (view.tcp_flags & (kSyn | kAck)) == kAck;
+  const bool established = (entry.seen & kAnswered) != 0 && may_be;
   return static_cast<uint8_t>((from_client ? kToServer : kToClient) | (established ? kEstablished : 0));
+}
+
+uint8_t Flows::look(const View& view) {
+  Entry key;
+  bool from_low = false;
+  if (!key_of(view, 0, key, from_low)) return 0;
+  Bucket& bucket = bucket_of(key);
+  const Held held(bucket.busy);
+  const Entry* const entry = find(bucket, key);
+  return entry == nullptr ? 0 : state_of(*entry, view, from_low);
 }
 
 }  // namespace heddle::nids

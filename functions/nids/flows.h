@@ -43,6 +43,8 @@ class Flows {
    *  of TCP without SYN begins something; not, if only packets that are candidates for other reasons are seen. `ahead`:
    *  packets before it are still to be seen, and then this one again. */
   uint8_t see(const View& view, uint32_t now_ms, bool begins, bool ahead = false);
+  /** The same, without noting it, of a packet of TCP that counts for nothing. */
+  uint8_t look(const View& view);
   /** What the sides of the packet's TCP connection have sent, as see() has noted it; nothing: its handshake was not
    *  seen since follow_sent(). */
   std::optional<Sent> sent(const View& view);
@@ -109,6 +111,8 @@ class Flows {
    *  flow. */
   static bool key_of(const View& view, uint32_t now_ms, Entry& key, bool& from_low);
   Bucket& bucket_of(const Entry& key);
+  /** Of FlowState: what is true of a packet, as far as its flow has come. */
+  static uint8_t state_of(const Entry& entry, const View& view, bool from_low);
   static Entry* find(Bucket& bucket, const Entry& key);
   /** Makes it the entry of `key`, in place of another. */
   Entry& place(Bucket& bucket, const Entry& key);

@@ -68,6 +68,12 @@ void Judge::note(RuleTable& table, const Generation& rules, const Packet* packet
   if (rules.asks_sent) view.sent = table.flows().sent(view);
 }
 
+void Judge::look(RuleTable& table, const Generation& rules, View& view) {
+  if (!rules.asks_flow) return;
+  view.flow = table.flows().look(view);
+  if (rules.asks_sent) view.sent = table.flows().sent(view);
+}
+
 void Judge::apply_bits(RuleTable& table, const Generation& rules, const View& view, uint64_t now_ns,
                        Generation::Confirming& confirming) {
   using Kind = BitOption::Kind;

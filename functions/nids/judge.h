@@ -23,13 +23,16 @@ class Judge {
   void open(const std::string& path, const std::string& owner, bool shared);
 
   /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view` is
-   *  what note() has made of it. */
+   *  what note() or look() has made of it. */
   unsigned judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
                  const Window& window, int thread);
 
   /** Notes what the packet tells of its flow, if rules ask, and in `view` what is true of it then. `ahead`: as of
    *  Flows::see(). */
   static void note(RuleTable& table, const Generation& rules, const Packet* packet, View& view, bool ahead = false);
+
+  /** Notes in `view` what is true of the packet, of TCP, which itself counts for nothing. */
+  static void look(RuleTable& table, const Generation& rules, View& view);
 
   void flush();
   std::string close();  ///< what went wrong, or ""

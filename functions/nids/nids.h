@@ -353,8 +353,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  are read however they are cut into records; Suricata 7.0.10 loses some that come in several small ones. Unlike
  *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
- *  Segments with a wrong checksum, which no host takes, belong to no connection: they are judged with their packet, and
- *  counted (`bad_checksum`). Where segments overlap, bytes that were in order count, then those of the segment that
+ *  Segments with a wrong checksum, which no host takes, belong to no connection, and change nothing of what `flow` and
+ *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Where segments overlap, bytes that were in order count, then those of the segment that
  *  begins first; the others are judged with their packet. Segments before their turn go on, and what they say is kept,
  *  in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then what is missing is given up (`gaps`),
  *  until it comes after all. A direction takes a block until its flow ends, or, where memory is short, until its FIN;
@@ -404,6 +404,8 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
     nids::Window window;
   };
   Followed follow(const nids::View& view, uint32_t flow, int thread);
+  /** Whether no host takes the segment; counts it then. */
+  bool has_wrong_checksum(const nids::View& view, int thread);
   uint16_t exit_of(unsigned stops) const;
 
   std::string nids_name_, eve_file_, flows_name_;
