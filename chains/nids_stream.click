@@ -4,13 +4,17 @@
 //
 //     heddle run chains/nids_stream.click
 //     heddle run chains/nids_stream.click IN=my.pcap OUT=/tmp/my RULES=my.rules
+//
+// CHECKSUM=false is for captures taken where network cards were yet to fill in the checksums of TCP; else segments with
+// a wrong one are dropped.
 
-define($IN chains/captures/curl.pcap, $RULES chains/nids_stream.rules, $OUT build/nids_stream);
+define($IN chains/captures/curl.pcap, $RULES chains/nids_stream.rules, $OUT build/nids_stream,
+    $CHECKSUM true);
 
 FromDump($IN)
     -> Strip(14) -> CheckIPHeader -> IPReassembler
     -> protocol :: IPClassifier(tcp, -);
-protocol[0] -> CheckTCPHeader -> checked :: Unstrip(14);
+protocol[0] -> CheckTCPHeader(CHECKSUM $CHECKSUM) -> checked :: Unstrip(14);
 protocol[1] -> checked;
 
 checked
@@ -18,4 +22,4 @@ checked
     -> ids :: NIDS($RULES, STREAM true);
 
 ids[0] -> out :: ToDump(${OUT}_out.pcap);
-ids[1] -> NIDSConfirm(ids, FLOWS flows, EVE ${OUT}_alerts.json) -> out;
+ids[1] -> NIDSConfirm(ids, FLOWS flows, EVE ${OUT}_alerts.json, CHECKSUM $CHECKSUM) -> out;

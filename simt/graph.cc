@@ -13,6 +13,7 @@ using heddle::simt::remember;
 using heddle::simt::Runtime;
 
 struct CUgraphNode_st {
+  explicit CUgraphNode_st(Runtime::Operation of) : operation(std::move(of)) {}
   Runtime::Operation operation;
 };
 struct CUgraph_st {

@@ -82,3 +82,29 @@ def test_wrong_checksums_do_not_count(heddle, tmp_path, case):
         heddle.run(CHAIN.format(quoted(capture), quoted(tmp_path / "x.rules"), quoted(eve), keyword))
         found = [json.loads(line)["alert"]["signature_id"] for line in eve.read_text().splitlines()]
         assert sorted(found) == wanted[case], keyword
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "after", "said"),
+    [
+        (0, 9, 0, None),
+        (0, 10, 0, "10 of the first 10"),
+        (90, 10, 0, None),
+        (90, 11, 0, "11 of the first 101"),
+        (900, 100, 500, None),
+        (899, 101, 500, "101 of the first 1000"),
+    ],
+)
+def test_says_that_checksums_are_yet_to_be_filled_in(heddle, tmp_path, right, wrong, after, said):
+    one, bad = segment_of(False, 100, 500, "A", b"mark"), segment_of(False, 100, 500, "A", b"mark", wrong=True)
+    capture = captures.write(tmp_path / "in.pcap", [one] * right + [bad] * (wrong + after))
+    (tmp_path / "x.rules").write_text('alert tcp any any -> any any (content:"mark"; sid:1;)\n')
+    for keyword in ("", ", CHECKSUM false"):
+        chain = CHAIN.format(quoted(capture), quoted(tmp_path / "x.rules"), quoted(tmp_path / "eve.json"), keyword)
+        result = heddle("run", "--quiet", "-e", chain)
+        assert result.code == 0, result
+        warnings = [line for line in result.err.splitlines() if "checksum" in line]
+        if said is None or keyword:
+            assert not warnings
+        else:
+            assert len(warnings) == 1 and said in warnings[0] and "CHECKSUM false" in warnings[0]

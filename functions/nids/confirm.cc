@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <optional>
 
 #include "click/arguments.h"
@@ -14,6 +15,7 @@ using namespace nids;
 namespace {
 
 constexpr uint32_t kUsualMemoryMb = 64;
+constexpr uint32_t kFirstSegments = 1000, kFewSegments = 10;  // whose checksums say what all are like
 
 flow::Key key_of(const View& view) {
   if (view.is_ip6) return flow::Key::of_ip6(view.network + 8, view.source_port, view.destination_port, view.number);
@@ -85,9 +87,25 @@ void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
 }
 
 bool NIDSConfirm::has_wrong_checksum(const View& view, int thread) {
-  if (!checks_checksums_ || checksum_may_be_right(view)) return false;
-  bad_checksum_[thread].add(1, 0);
-  return true;
+  if (!checks_checksums_) return false;
+  const bool wrong = !checksum_may_be_right(view);
+  if (wrong) bad_checksum_[thread].add(1, 0);
+  if (first_segments_.load(std::memory_order_relaxed) < kFirstSegments) {
+    if (wrong) first_wrong_.fetch_add(1, std::memory_order_relaxed);
+    if (first_segments_.fetch_add(1, std::memory_order_acq_rel) + 1 == kFirstSegments)
+      warn_of_checksums(kFirstSegments);
+  }
+  return wrong;
+}
+
+void NIDSConfirm::warn_of_checksums(uint32_t segments) const {
+  const uint32_t wrong = first_wrong_.load(std::memory_order_relaxed);
+  if (wrong <= segments / 10) return;
+  std::fprintf(stderr,
+               "heddle: warning: NIDSConfirm '%s': %u of the first %u segments of TCP have a wrong checksum and are "
+               "left out of connections; if they were captured where network cards were yet to fill it in, give it "
+               "CHECKSUM false\n",
+               name.c_str(), wrong, segments);
 }
 
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
@@ -164,7 +182,11 @@ std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
 
 void NIDSConfirm::on_timer(int) { judge_.flush(); }
 
-std::string NIDSConfirm::stop() { return judge_.close(); }
+std::string NIDSConfirm::stop() {
+  const uint32_t segments = first_segments_.load(std::memory_order_relaxed);
+  if (segments >= kFewSegments && segments < kFirstSegments) warn_of_checksums(segments);
+  return judge_.close();
+}
 
 void NIDSConfirm::handlers(Handlers& list) {
   list.read("alerts", [this] { return std::to_string(judge_.alerts()); });

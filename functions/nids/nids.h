@@ -42,7 +42,9 @@ namespace heddle {
  *  false; `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error
  *  then has how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all.
  *  STREAM: whether rules are looked for in TCP connections, and in the application protocols of these, as well, however
- *  these are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. EVE: without
+ *  these are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. It leaves out
+ *  segments with a wrong checksum: for captures taken where network cards were yet to fill it in, give it CHECKSUM
+ *  false. EVE: without
  *  output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in
  *  flight, wait (true, default) or drop ("no_slot").
  *
@@ -203,7 +205,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  CLASSIFICATION, or 3). Without it they are counted only. FLOWS: the name of the FlowTable before the NIDS, if that
  *  has STREAM true. MEMORY: megabytes for TCP connections, over all threads, default 64, up to 65536. CHECKSUM: whether
  *  TCP segments with a wrong one are left out of connections, default true; false is for captures taken where network
- *  cards were yet to fill it in. Runs on the CPU.
+ *  cards were yet to fill it in. Standard error says so once if more than a tenth of the first 1,000 segments, or, at
+ *  the end, of 10 or more, are wrong. Runs on the CPU.
  *
  *  Every rule that matches is an alert, in the order of the rules. A `pass` rule that matches makes the packet go on
  *  without alerts, whatever others say. If a rule with `drop` or `reject` matches, the packet goes no further: output 1
@@ -406,11 +409,14 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
   Followed follow(const nids::View& view, uint32_t flow, int thread);
   /** Whether no host takes the segment; counts it then. */
   bool has_wrong_checksum(const nids::View& view, int thread);
+  /** Says so, if too many of the first segments have a wrong checksum. */
+  void warn_of_checksums(uint32_t segments) const;
   uint16_t exit_of(unsigned stops) const;
 
   std::string nids_name_, eve_file_, flows_name_;
   uint32_t memory_mb_ = 0;  // 0: not said
   bool checks_checksums_ = true;
+  std::atomic<uint32_t> first_segments_{0}, first_wrong_{0};  // of the first 1,000 that are checked
   NIDS* nids_ = nullptr;
   FlowTable* flows_ = nullptr;                           // with STREAM
   int word_ = 0;                                         // of each flow: its direction's name in streams_
