@@ -72,7 +72,8 @@ void join_ways(const Router& router, Plan& plan) {
     for (const int before : back) take(segment_of(before));
     take(plan.nodes[i].segment);
     std::ranges::sort(nodes);
-    std::ranges::stable_partition(nodes, [&](int n) { return is<FromGPUPort>(router.nodes[static_cast<size_t>(n)]); });
+    std::stable_partition(nodes.begin(), nodes.end(),
+                          [&](int n) { return is<FromGPUPort>(router.nodes[static_cast<size_t>(n)]); });
   }
   std::erase_if(plan.segments, [](const Segment& segment) { return segment.nodes.empty(); });
   for (size_t s = 0; s < plan.segments.size(); ++s)
