@@ -280,6 +280,10 @@ class RateLimiter : public FlowElement, public KeepsGpuState {
  *  one with each change of sides. If a GPU fails, or another configuration takes over, what it has kept is lost: flows
  *  that go on get servers as new ones do, which are the same unless they have been changed.
  *
+ *  Where servers answer clients directly, so that the way back does not lead through the FlowTable, flows are never
+ *  established: TCP_NODATA_TIMEOUT is theirs, and where the table is full those that go on give way to new ones, too,
+ *  the longest idle first. So give it CAPACITY for all flows at once.
+ *
  *  Handlers: `servers` (rw): the servers that new flows get, separated by spaces.
  *
  *  Example:

@@ -23,8 +23,8 @@ namespace heddle {
  *  before an ACK of that comes. If all ports are in use, the one is taken, and given out at once, whose flow FlowTable
  *  would give up first, of the next 64: not established, or over. What then comes late for the flow that had the port
  *  goes to the new one's host if both went to the same host and port, but answers, closes or resets no connection that
- *  nobody has answered yet. Needs the annotations l3 and l4; sets dst. It is on the CPU only: FlowTable, which is there,
- *  tells it of flows that end, whose ports it then gives out again.
+ *  nobody has answered yet. Needs the annotations l3 and l4; sets dst. It is on the CPU only: FlowTable, which is
+ *  there, tells it of flows that end, whose ports it then gives out again.
  *
  *  Output 0: packets that go out. Output 1: packets that come back. Drops: "no_port" (all of the thread's ports are in
  *  use, those of 64 of them by flows that stay), "no_flow" (to ADDRESS, and of no flow), "not_translated" (neither TCP

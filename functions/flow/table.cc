@@ -236,8 +236,11 @@ void ThreadTable::make_room(uint32_t place, uint32_t now_ms) {
 uint32_t ThreadTable::victim(const Hash& hash, uint32_t now_ms) const {
   uint32_t best = kNoFlow;
   for (const uint32_t bucket : hash.bucket)
-    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place)
-      if (may_end(place, best, now_ms)) best = place;
+    for (uint32_t place = bucket * kWays; place < (bucket + 1) * kWays; ++place) {
+      if (!may_end(place, best, now_ms)) continue;
+      best = place;
+      if (is_over(entries_[best], now_ms)) return best;
+    }
   return best;
 }
 

@@ -357,13 +357,13 @@ class NIDS : public Element, public KeepsGpuState {
  *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
  *  Segments with a wrong checksum, which no host takes, belong to no connection, and change nothing of what `flow` and
- *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Where segments overlap, bytes that were in order count, then those of the segment that
- *  begins first; the others are judged with their packet. Segments before their turn go on, and what they say is kept,
- *  in up to 64 blocks of 2032 bytes a direction and half of MEMORY in all; then what is missing is given up (`gaps`),
- *  until it comes after all. A direction takes a block until its flow ends, or, where memory is short, until its FIN;
- *  segments with bytes for which there is none, or which are too far ahead, are judged as packets only (`unfollowed`).
- *  A connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 80 bytes, for as many
- *  as the FlowTable has places.
+ *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Where segments overlap,
+ *  bytes that were in order count, then those of the segment that begins first; the others are judged with their
+ *  packet. Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction
+ *  and half of MEMORY in all; then what is missing is given up (`gaps`), until it comes after all. A direction takes a
+ *  block until its flow ends, or, where memory is short, until its FIN; segments with bytes for which there is none, or
+ *  which are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration
+ *  with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
