@@ -170,11 +170,15 @@ void ThreadTable::note(Entry& entry, Says says, uint32_t now_ms) {
   if (entry.is(Entry::kGoesOn) && !lives) return;
   entry.set(Entry::kGoesOn);
   if (lives) entry.clear(Entry::kReset);
+  // A way back that has begun behind it has said so itself.
+  if (!entry.is(Entry::kLooks) && !lives) return;
+  entry.clear(Entry::kLooks);
   if (!entry.ends() && answers(entry.key, now_ms)) entry.set(Entry::kAnswered);
 }
 
 void ThreadTable::begin_again(Entry& entry, uint32_t now_ms) {
   for (const auto state : {Entry::kGoesOn, Entry::kAnswered, Entry::kClosing, Entry::kReset}) entry.clear(state);
+  entry.set(Entry::kLooks);
   // Not one that has begun again itself, as when a SYN with ACK comes.
   Entry* const back = way_back(entry.key, now_ms);
   if (back != nullptr && (back->is(Entry::kGoesOn) || back->is(Entry::kAnswered))) back->set(Entry::kReset);

@@ -58,10 +58,10 @@ struct alignas(64) Entry {
   /** What is known of a flow. It goes on once a packet has come that is not its first, and of TCP has more than a
    *  handshake's first half takes. It is answered once the way back has been seen. Its TCP connection is closing after
    *  a FIN, until a SYN begins another. It is reset after a RST, whose sequence number nobody checks, so that anyone
-   *  may have sent it: until an ACK shows that the connection goes on all the same, or a SYN begins another. The thread
-   *  is changing its key. */
-  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kReset = 8, kChanging = 16 };
-  static constexpr int kStateBits = 5;
+   *  may have sent it: until an ACK shows that the connection goes on all the same, or a SYN begins another. Its way back
+   *  may have been there before it, and is to be looked for when it goes on. The thread is changing its key. */
+  enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kReset = 8, kLooks = 16, kChanging = 32 };
+  static constexpr int kStateBits = 6;
 
   uint64_t word(int which) const { return words[which].load(std::memory_order_relaxed); }
   bool is(State state) const { return (life.load(std::memory_order_relaxed) & state) != 0; }
@@ -71,7 +71,7 @@ struct alignas(64) Entry {
   bool established() const {
     return (life.load(std::memory_order_relaxed) & (kGoesOn | kAnswered | kClosing | kReset)) == (kGoesOn | kAnswered);
   }
-  /** Flows that have had this place, with this one, modulo 2^27. */
+  /** Flows that have had this place, with this one, modulo 2^26. */
   uint32_t generation() const { return life.load(std::memory_order_relaxed) >> kStateBits; }
   void set(State state) {
     if (!is(state)) life.store(life.load(std::memory_order_relaxed) | state, std::memory_order_relaxed);
