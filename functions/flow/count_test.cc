@@ -141,8 +141,11 @@ TEST_P(FlowCounterTest, CountsEachFlowApartInAPlace) {
                                 arrivals.stop(engine.handlers());
                                 int there = 0;
                                 for (unsigned key = 0; key < 2000; ++key) {
-                                  const std::string counts = lookup(engine, "cpu", key);
-                                  ASSERT_EQ(lookup(engine, "c", key), counts) << "flow " << key << " in turn " << turn;
+                                  // A flow that is over may end between two looks at it.
+                                  const std::string counts = lookup(engine, "cpu", key),
+                                                    copy = lookup(engine, "c", key), then = lookup(engine, "cpu", key);
+                                  ASSERT_TRUE(copy == counts || copy == then)
+                                      << "flow " << key << " in turn " << turn << ": " << counts << ", " << copy;
                                   there += counts == "0 0" ? 0 : 1;
                                 }
                                 EXPECT_GT(there, 20);
