@@ -77,11 +77,11 @@ namespace heddle {
  *
  *      FromGPUPort(lan, SOCKET /tmp/lan.sock, ROLE server) -> EtherMirror(DEVICE gpu) -> ToGPUPort(lan);
  *
- *      FromGPUPort(eth, SOFTNIC "net_af_packet0,iface=eth0") -> CheckIPHeader(14, DEVICE gpu)
+ *      FromGPUPort(eth, SOFTNIC "net_af_packet0,iface=eth0") -> ip :: CheckIPHeader(14, DEVICE gpu)
  *          -> rt :: DirectIPLookup(10.0.0.0/8 0, 0/0 1, DEVICE gpu);
  *      rt[0] -> ToGPUPort(inside, SOCKET /tmp/inside.sock);
  *      rt[1] -> ToGPUPort(eth);
- *      FromGPUPort(inside) -> rt;
+ *      FromGPUPort(inside) -> ip;
  */
 class FromGPUPort : public GPUPort {
  public:
