@@ -37,6 +37,11 @@ uint32_t equal_tags(const uint32_t* tags, uint32_t tag) {
 #endif
 }
 
+/** Of the other direction. */
+Key turned(const Key& key) {
+  return {key.destination, key.source, key.destination_port, key.source_port, key.protocol};
+}
+
 }  // namespace
 
 void Entry::begin(const Key& its, uint32_t state) {
@@ -128,11 +133,18 @@ void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t*
     hashes[i] = hash_of(keys[i]);
     for (const uint32_t bucket : hashes[i].bucket) __builtin_prefetch(&tags_[bucket * kWays]);
   }
-  // The entries that the tags point to are on their way while the others' tags are looked at.
-  for (int i = 0; i < n; ++i)
+  // The entries that the tags point to are on their way while the others' tags are looked at, and, where none is there,
+  // the tags of the way back, which a flow looks for when it begins.
+  for (int i = 0; i < n; ++i) {
+    bool is_new = true;
     for (const uint32_t bucket : hashes[i].bucket)
-      for (uint32_t ways = equal_tags(tags_ + bucket * kWays, hashes[i].tag); ways != 0; ways &= ways - 1)
+      for (uint32_t ways = equal_tags(tags_ + bucket * kWays, hashes[i].tag); ways != 0; ways &= ways - 1) {
         __builtin_prefetch(&entries_[bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways))], 1);
+        is_new = false;
+      }
+    if (!is_new) continue;
+    for (const uint32_t bucket : hash_of(turned(keys[i])).bucket) __builtin_prefetch(&tags_[bucket * kWays]);
+  }
   for (int i = 0; i < n; ++i) {
     const Hash& hash = hashes[i];
     uint32_t place = find_own(hash, keys[i]);
@@ -185,7 +197,7 @@ void ThreadTable::begin_again(Entry& entry, uint32_t now_ms) {
 }
 
 Entry* ThreadTable::way_back(const Key& key, uint32_t now_ms) {
-  const Key back{key.destination, key.source, key.destination_port, key.source_port, key.protocol};
+  const Key back = turned(key);
   const uint32_t other = find_own(hash_of(back), back);
   return other == kNoFlow || is_over(entries_[other], now_ms) ? nullptr : &entries_[other];
 }
