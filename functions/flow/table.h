@@ -58,8 +58,8 @@ struct alignas(64) Entry {
   /** What is known of a flow. It goes on once a packet has come that is not its first, and of TCP has more than a
    *  handshake's first half takes. It is answered once the way back has been seen. Its TCP connection is closing after
    *  a FIN, until a SYN begins another. It is reset after a RST, whose sequence number nobody checks, so that anyone
-   *  may have sent it: until an ACK shows that the connection goes on all the same, or a SYN begins another. Its way back
-   *  may have been there before it, and is to be looked for when it goes on. The thread is changing its key. */
+   *  may have sent it: until an ACK shows that the connection goes on all the same, or a SYN begins another. Its way
+   *  back may have been there before it, and is to be looked for when it goes on. The thread is changing its key. */
   enum State : uint32_t { kGoesOn = 1, kAnswered = 2, kClosing = 4, kReset = 8, kLooks = 16, kChanging = 32 };
   static constexpr int kStateBits = 6;
 
