@@ -126,7 +126,7 @@ class GpuPorts {
   void check_room(const Port& from, const Segment& segment) const;
   void make_memory(const Plan& plan);
   void place(const Port& port, Direction direction, gpu::Device& own) const;
-  /** Those between which packets go have one pool, and one that gets packets of memifs alone has its own. */
+  /** Those of a segment have one pool; if its packets come from memifs alone, each has its own. */
   void add_soft_nics(const Segment& plan, gpu::Device& device);
   /** What a way is to a ring pair of its port, by exit of its segment. */
   std::vector<gpu::RingOutput> outputs(const Way& way, uint32_t queue) const;
