@@ -99,16 +99,14 @@ def test_each_port_sends_to_each(heddle, place, kinds, queues):
     exchange.check_report(report)
 
 
-@pytest.mark.parametrize("kinds", ["client client", "server server", "nic nic", "client nic"])
-def test_two_ports_that_send_to_one(heddle, place, kinds):
-    """One ToGPUPort: when a ring is full, its sender alone waits, and nothing is dropped."""
-    kinds = mesh_of(kinds)
-    frames = {name: numbered(1000, seed, least=60) for seed, name in enumerate(kinds)}
+def through_one_port(heddle, place, kinds, chain, **options):
+    """Frames of two ports, which all leave by p0: those sent, by port, those that have come, ring by ring, and the
+    report."""
     with contextlib.ExitStack() as stack:
-        chain = "EtherMirror -> first"
-        router = Mesh(heddle, place, stack, kinds, chain=chain, outs="; first :: ToGPUPort(p0)")
+        router = Mesh(heddle, place, stack, kinds, chain=chain, outs=" -> ToGPUPort(p0)", **options)
         peers = {"p0": router.peer("p0"), "p1": router.peer("p1", back=1)}
-        sent, got = dict.fromkeys(kinds, 0), [[] for _ in peers["p0"].back]
+        frames = {name: numbered(1000, seed, least=60) for seed, name in enumerate(peers)}
+        sent, got = dict.fromkeys(peers, 0), [[] for _ in peers["p0"].back]
 
         def step():
             for name, peer in peers.items():
@@ -118,7 +116,14 @@ def test_two_ports_that_send_to_one(heddle, place, kinds):
             return sum(map(len, got)) == 2000
 
         wait_until(step, 120, "all frames")
-        report = router.end()
+        return frames, got, router.end()
+
+
+@pytest.mark.parametrize("kinds", ["client client", "server server", "nic nic", "client nic"])
+def test_two_ports_that_send_to_one(heddle, place, kinds):
+    """One ToGPUPort: when a ring is full, its sender alone waits, and nothing is dropped."""
+    kinds = mesh_of(kinds)
+    frames, got, report = through_one_port(heddle, place, kinds, "EtherMirror")
     wanted = [[mirrored(frame) for frame in frames[name]] for name in kinds]
     if kinds["p0"] == "nic":
         for each in wanted:
@@ -131,27 +136,9 @@ def test_two_ports_that_send_to_one(heddle, place, kinds):
 @pytest.mark.parametrize("more", [", KERNELS split", ", WARP_BATCH 480", ", WARP_BATCH 32"])
 def test_whatever_serves_them(heddle, place, more):
     """Three kernels a port, several blocks, or one."""
-    with contextlib.ExitStack() as stack:
-        router = Mesh(
-            heddle, place, stack, mesh_of("client server"), chain="XOR(5)", outs=" -> first :: ToGPUPort(p0)", more=more
-        )
-        peers = {"p0": router.peer("p0"), "p1": router.peer("p1", back=1)}
-        frames = {name: numbered(500, seed) for seed, name in enumerate(peers)}
-        got = [[], []]
-
-        sent = dict.fromkeys(peers, 0)
-
-        def step():
-            for name, peer in peers.items():
-                sent[name] += peer.send(frames[name][sent[name] :])
-            for ring, to in enumerate(got):
-                to += peers["p0"].receive(ring)
-            return sum(map(len, got)) == 1000
-
-        wait_until(step, 120, "all frames")
-        report = router.end()
-    assert got == [[bytes(byte ^ 5 for byte in frame) for frame in frames[name]] for name in peers]
-    assert (report.received, report.dropped) == (1000, 0)
+    frames, got, report = through_one_port(heddle, place, mesh_of("client server"), "XOR(5)", more=more)
+    assert got == [[bytes(byte ^ 5 for byte in frame) for frame in each] for each in frames.values()]
+    assert (report.received, report.dropped) == (2000, 0)
 
 
 def test_whose_packets_leave_by_one_port_waits_for_it(heddle, place):
