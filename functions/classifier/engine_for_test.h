@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "functions/classifier/auto_engine.h"
@@ -86,5 +88,11 @@ struct Subject {
   RuleSet set;
   std::map<uint32_t, Rule> wanted;
 };
+
+/** Waits until whoever reads now has ended. */
+inline void wait_for_readers(const std::vector<std::atomic<uint64_t>>& calls) {
+  for (const auto& of : calls)
+    for (const uint64_t before = of; of < before + 2;) std::this_thread::yield();
+}
 
 }  // namespace heddle::classifier
