@@ -150,7 +150,7 @@ class Engine {
     std::vector<const Node*> keepers;  // those that may keep the program running
     Broker::Members members;           // when it does not run
     bool started = false;
-    std::atomic<bool> given_up{false};  // it has not come to run, and does not
+    std::atomic<bool> given_up{false};  // it no longer runs, or never will
   };
   /** An element and the one that it takes state from. */
   struct Heir {

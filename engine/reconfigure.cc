@@ -158,6 +158,7 @@ void Engine::hand_over(std::unique_ptr<Generation>& next, const std::string& rew
   reconfiguration_s_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - paused_at).count();
   now_->ports->close_former();
   next->ports = std::move(now_->ports);
+  next->given_up = true;
   retiring.front() = std::move(next);
   retired_.splice(retired_.end(), retiring);
 }

@@ -4,6 +4,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <chrono>
 #include <cstdio>
@@ -22,6 +23,7 @@ namespace heddle {
 namespace {
 
 volatile sig_atomic_t interrupts = 0, hangups = 0, reading_chain = 0;
+std::atomic<Engine*> running_engine = nullptr;
 void on_interrupt(int number) {
   interrupts = interrupts + 1;
   if (reading_chain != 0) {  // files and tables; there is nothing yet that would have to be closed
@@ -30,8 +32,16 @@ void on_interrupt(int number) {
     _exit(128 + number);
   }
   if (interrupts > 2) _exit(130);  // someone insists
+  // At once: what the program waits for may have to know, as an element that waits for a pipe's reader.
+  if (Engine* const engine = running_engine) engine->stop();
 }
 void on_hangup(int) { hangups = hangups + 1; }
+
+/** While it lives, a signal stops `engine`. */
+struct RunningEngine {
+  explicit RunningEngine(Engine& engine) { running_engine = &engine; }
+  ~RunningEngine() { running_engine = nullptr; }
+};
 
 using Clock = std::chrono::steady_clock;
 
@@ -145,6 +155,7 @@ int RunCommand::run(const ChainOptions& chain_options) {
   engine.handlers().global().read("report", [&] { return json_of(engine.report()); });
   engine.allow_reconfigure([&](const std::string& text) { return read_new_chain(chain_options, text); },
                            allow_reconfigure);
+  const RunningEngine stopped_by_signals(engine);
   if (!output.empty()) write_configuration(engine, output);
 
   // No element may write among what is printed.

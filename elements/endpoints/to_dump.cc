@@ -68,6 +68,7 @@ void ToDump::start(const Environment& environment) {
     options_.link_type = link_type;
   }
   options_.owner = "'" + name + "'";
+  options_.stopping = environment.stopping;
   if (goes_on_from(predecessor)) return;  // take_state() brings the file
   writer_ = std::make_unique<capture::Writer>(file_, options_);
 }
@@ -83,6 +84,8 @@ void ToDump::take_state(Element& old_element) {
   auto& old = static_cast<ToDump&>(old_element);
   if (!goes_on_from(&old)) return;
   std::swap(writer_, old.writer_);
+  for (ToDump* one : {this, &old})
+    if (one->writer_) one->writer_->set_stopping(one->options_.stopping);
   count_base_ = old.count_base_.exchange(count_base_);
 }
 
@@ -123,7 +126,9 @@ void ToDump::on_timer(int) {
 std::string ToDump::stop() {
   if (!writer_) return {};
   writer_->close();
-  return writer_->failed() ? writer_->failure() : std::string();
+  if (!writer_->failed()) return {};
+  const uint64_t lost = writer_->lost_packets();
+  return writer_->failure() + (lost == 0 ? "" : format("; packets lost: %llu", static_cast<unsigned long long>(lost)));
 }
 
 std::vector<std::pair<std::string, uint64_t>> ToDump::statistics() const {

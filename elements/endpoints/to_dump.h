@@ -30,6 +30,11 @@ class FromDump;
  *  (full disk, closed pipe), packets are dropped ("write_failed"), the program goes on, reports it and exits with an
  *  error.
  *
+ *  Where FILENAME is a pipe, a socket or a terminal, packets wait for whoever reads it, as with tcpdump, so that those
+ *  of a capture are all written; from a port they are lost before they are received, as long as nobody reads. A program
+ *  that is to end (a signal, `stop`, --time) gives a reader who takes nothing 2 seconds, and any 10 in all; that is
+ *  then a failure to write. The same holds of what ToIPSummaryDump, IPPrint and AggregateIPFlows write.
+ *
  *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) that writes the
  *  same file in the same way writes on; else the file is created anew, which is an error while another element has it
  *  open.

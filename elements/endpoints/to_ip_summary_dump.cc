@@ -1,9 +1,7 @@
 #include "elements/endpoints/to_ip_summary_dump.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstring>
 #include <ctime>
 
@@ -47,8 +45,9 @@ std::span<const char* const> ToIPSummaryDump::drop_reasons() const {
 
 void ToIPSummaryDump::start(const Environment& environment) {
   shared_ = environment.threads > 1;
+  stopping_ = environment.stopping;
   if (predecessor != nullptr && same_arguments) return;  // take_state() brings the file
-  output_ = std::make_unique<capture::Output>(file_, "'" + name + "'");
+  output_ = std::make_unique<capture::Output>(file_, "'" + name + "'", stopping_);
   text_.reserve(kTextBytes + kLongestLineBytes);
   if (header_) write_header();
 }
@@ -58,6 +57,8 @@ void ToIPSummaryDump::take_state(Element& old_element) {
   if (!(predecessor == &old ? this : &old)->same_arguments) return;
   std::swap(output_, old.output_), std::swap(text_, old.text_), std::swap(in_text_, old.in_text_);
   std::swap(failure_, old.failure_);
+  for (ToIPSummaryDump* one : {this, &old})
+    if (one->output_) one->output_->set_stopping(one->stopping_);
   count_ = old.count_.exchange(count_), lost_ = old.lost_.exchange(lost_);
   failed_ = old.failed_.exchange(failed_), unflushed_ = old.unflushed_.exchange(unflushed_);
 }
@@ -96,8 +97,9 @@ void ToIPSummaryDump::add_line(const summary::View& view) {
 
 void ToIPSummaryDump::flush() {
   if (!failed_) {
-    failure_ = capture::write_all(output_->descriptor(), text_);
-    failed_ = failure_ != 0;
+    output_->write(text_);
+    failure_ = output_->failure();
+    failed_ = !failure_.empty();
   }
   if (failed_) {  // some lines may have been written
     lost_ += in_text_;
@@ -144,10 +146,10 @@ void ToIPSummaryDump::on_timer(int) {
 std::string ToIPSummaryDump::stop() {
   if (!output_) return {};
   flush();
-  if (const int error = output_->close(); error != 0 && !failed_) failure_ = error, failed_ = true;
+  if (const int error = output_->close(); error != 0 && !failed_) failure_ = std::strerror(error), failed_ = true;
   output_.reset();
   if (!failed_) return {};
-  return format("cannot write '%s': %s", file_ == "-" ? "standard output" : file_.c_str(), std::strerror(failure_));
+  return format("cannot write '%s': %s", file_ == "-" ? "standard output" : file_.c_str(), failure_.c_str());
 }
 
 std::vector<std::pair<std::string, uint64_t>> ToIPSummaryDump::statistics() const {

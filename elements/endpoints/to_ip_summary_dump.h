@@ -1,6 +1,6 @@
 #pragma once
 
-#include <cstdio>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -86,7 +86,8 @@ class ToIPSummaryDump : public Element {
   uint64_t in_text_ = 0;  // packets whose lines text_ has
   std::atomic<uint64_t> count_{0}, lost_{0};
   std::atomic<bool> unflushed_{false}, failed_{false};
-  int failure_ = 0;  // errno
+  std::string failure_;
+  std::function<bool()> stopping_;  // Environment::stopping
 };
 
 }  // namespace heddle

@@ -68,14 +68,17 @@ void AggregateIPFlows::start(const Environment& environment) {
   const size_t buckets = std::bit_ceil((capacity_ + kWays - 1) / kWays);
   mask_ = buckets - 1;
   entries_ = std::make_unique<Entry[]>(buckets * kWays);
+  stopping_ = environment.stopping;
   const bool goes_on = predecessor != nullptr && same_arguments;  // take_state() brings the file
-  if (!trace_file_.empty() && !goes_on) trace_ = std::make_unique<FlowTrace>(trace_file_, "'" + name + "'");
+  if (!trace_file_.empty() && !goes_on) trace_ = std::make_unique<FlowTrace>(trace_file_, "'" + name + "'", stopping_);
 }
 
 void AggregateIPFlows::take_state(Element& old_element) {
   auto& old = static_cast<AggregateIPFlows&>(old_element);
   numbers_ = old.numbers_.exchange(numbers_);
   if ((predecessor == &old ? this : &old)->same_arguments) trace_.swap(old.trace_);
+  for (AggregateIPFlows* one : {this, &old})
+    if (one->trace_) one->trace_->set_stopping(one->stopping_);
   if (carries == old.carries && most_held_ == old.most_held_ && waiting_.size() == old.waiting_.size()) {
     waiting_.swap(old.waiting_);
     held_ = old.held_.exchange(held_);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -180,8 +181,9 @@ class AggregateIPFlows : public Emitter {
   std::vector<FlowListener*> listeners_;
   std::string trace_file_;
   std::unique_ptr<FlowTrace> trace_;
-  uint64_t reaped_ns_ = 0;  // when it was done last, or 0
-  std::atomic_flag busy_;   // a thread is at what follows, or at entries
+  std::function<bool()> stopping_;  // Environment::stopping
+  uint64_t reaped_ns_ = 0;          // when it was done last, or 0
+  std::atomic_flag busy_;           // a thread is at what follows, or at entries
   std::atomic<uint32_t> numbers_{0};
   std::atomic<uint64_t> forgotten_{0}, generation_{1};  // entries of another generation are free
 };

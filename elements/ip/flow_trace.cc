@@ -21,8 +21,8 @@ std::string seconds_text(uint64_t ns) {
 
 }  // namespace
 
-FlowTrace::FlowTrace(const std::string& path, const std::string& owner)
-    : path_(path), output_(path, owner), text_("<?xml version='1.0' standalone='yes'?>\n<trace>\n") {}
+FlowTrace::FlowTrace(const std::string& path, const std::string& owner, const std::function<bool()>& stopping)
+    : path_(path), output_(path, owner, stopping), text_("<?xml version='1.0' standalone='yes'?>\n<trace>\n") {}
 
 void FlowTrace::begin(uint32_t number, const Ends& ends, uint64_t now_ns) {
   flows_[number] = {ends, now_ns, now_ns, {}};
@@ -56,7 +56,7 @@ void FlowTrace::add(uint32_t number, const Flow& flow) {
 }
 
 void FlowTrace::write() {
-  if (failure_ == 0) failure_ = capture::write_all(output_.descriptor(), text_);
+  output_.write(text_);
   text_.clear();
 }
 
@@ -65,8 +65,9 @@ std::string FlowTrace::stop() {
   flows_.clear();
   text_ += "</trace>\n";
   write();
-  if (const int error = output_.close(); error != 0 && failure_ == 0) failure_ = error;
-  return failure_ == 0 ? "" : "cannot write '" + path_ + "': " + std::strerror(failure_);
+  const int error = output_.close();
+  const std::string why = error != 0 && output_.failure().empty() ? std::strerror(error) : output_.failure();
+  return why.empty() ? "" : "cannot write '" + path_ + "': " + why;
 }
 
 }  // namespace heddle

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 
@@ -19,8 +20,10 @@ class FlowTrace {
     std::array<uint16_t, 2> ports;
   };
 
-  /** Throws Error if the file cannot be created; `owner`: who writes it. */
-  FlowTrace(const std::string& path, const std::string& owner);
+  /** Throws Error if the file cannot be created; `owner`: who writes it; `stopping`: as of capture::Output. */
+  FlowTrace(const std::string& path, const std::string& owner, const std::function<bool()>& stopping);
+  /** As capture::Output::set_stopping(). */
+  void set_stopping(const std::function<bool()>& stopping) { output_.set_stopping(stopping); }
 
   void begin(uint32_t number, const Ends& ends, uint64_t now_ns);
   /** A packet of a flow that has begun. */
@@ -42,7 +45,6 @@ class FlowTrace {
   capture::Output output_;
   std::string text_;                // not written yet
   std::map<uint32_t, Flow> flows_;  // by number
-  int failure_ = 0;                 // errno
 };
 
 }  // namespace heddle

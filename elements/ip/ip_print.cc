@@ -1,7 +1,6 @@
 #include "elements/ip/ip_print.h"
 
 #include <arpa/inet.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -44,10 +43,13 @@ Access IPPrint::access(Processor) const {
                           (aggregate_ ? columns(Column::aggregate) : 0)};
 }
 
-void IPPrint::start(const Environment&) {
+void IPPrint::start(const Environment& environment) {
   if (path_.empty()) return;
-  output_ = std::make_unique<capture::Output>(path_, "'" + name + "'");
-  file_.reset(fdopen(dup(output_->descriptor()), "wb"));
+  output_ = std::make_unique<capture::Output>(path_, "'" + name + "'", environment.stopping);
+  constexpr auto kWrite = [](void* output, const char* text, size_t bytes) {
+    return static_cast<ssize_t>(static_cast<capture::Output*>(output)->write({text, bytes}));
+  };
+  file_.reset(fopencookie(output_.get(), "wb", {.read = nullptr, .write = kWrite, .seek = nullptr, .close = nullptr}));
   if (!file_) throw Error(format("OUTFILE: cannot write '%s': %s", path_.c_str(), std::strerror(errno)));
 }
 

@@ -65,7 +65,7 @@ std::span<const char* const> NIDSConfirm::drop_reasons() const {
 }
 
 void NIDSConfirm::start(const Environment& environment) {
-  if (!eve_file_.empty()) judge_.open(eve_file_, "'" + name + "'", environment.threads > 1);
+  judge_.open(eve_file_, *this, environment);
   if (flows_ == nullptr) return;
   const auto threads = static_cast<size_t>(environment.threads);
   const size_t directions = flows_->places(environment.threads).count / threads;
@@ -172,6 +172,7 @@ void NIDSConfirm::run_cpu(Batch& batch) {
 
 std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list{{"alerts", judge_.alerts()}, {"gave_up", judge_.gave_up()}};
+  if (judge_.lost() != 0) list.emplace_back("lost", judge_.lost());
   if (flows_ != nullptr)
     list.insert(list.end(), {{"gaps", gaps_.packets()},
                              {"unfollowed", unfollowed_.packets()},

@@ -1,9 +1,7 @@
 #include "functions/nids/eve.h"
 
-#include <poll.h>
-#include <unistd.h>
-
-#include <cerrno>
+#include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <nlohmann/json.hpp>
@@ -15,6 +13,7 @@ namespace heddle::nids {
 namespace {
 
 constexpr size_t kTextBytes = 64 << 10;        // written when there is more
+constexpr size_t kMostWaitingBytes = 4 << 20;  // alerts are lost when there is more
 constexpr size_t kLongestLineBytes = 1 << 20;  // messages come from rule files, and have no bound
 
 void append_number(std::string& text, uint64_t number) {
@@ -64,9 +63,13 @@ std::string eve_alert(const Signature& rule, bool blocked) {
   return alert.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 
-EveFile::EveFile(const std::string& path, const std::string& owner, bool shared)
-    : path_(path), output_(std::make_unique<capture::Output>(path, owner)), shared_(shared) {
-  text_.reserve(kTextBytes + kLongestLineBytes);
+EveFile::EveFile(const std::string& path, const std::string& owner, bool shared, const Manners& manners)
+    : path_(path),
+      owner_(owner),
+      output_(std::make_unique<capture::Output>(path, owner, manners.stopping)),
+      shared_(shared),
+      waits_(manners.waits) {
+  text_.reserve(kMostWaitingBytes / 2 * 3 + kLongestLineBytes);
 }
 
 EveFile::~EveFile() = default;
@@ -74,6 +77,17 @@ EveFile::~EveFile() = default;
 void EveFile::add(uint64_t timestamp_ns, const View& view, const std::string& alert) {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();
+  if (waiting() >= kMostWaitingBytes) write_out(waits_);
+  if (output_->failure().empty() && waiting() < kMostWaitingBytes) {
+    append(timestamp_ns, view, alert);
+    if (waiting() > kTextBytes) write_out(waits_);
+  } else if (lost_.fetch_add(1, std::memory_order_relaxed) == 0 && output_->failure().empty()) {
+    std::fprintf(stderr, "heddle: %s: alerts come faster than they are read from '%s'; some are lost from now on\n",
+                 owner_.c_str(), path_.c_str());
+  }
+}
+
+void EveFile::append(uint64_t timestamp_ns, const View& view, const std::string& alert) {
   text_ += R"({"timestamp":")";
   append_time(text_, timestamp_ns);
   text_ += R"(","event_type":"alert","src_ip":")";
@@ -91,38 +105,38 @@ void EveFile::add(uint64_t timestamp_ns, const View& view, const std::string& al
   text_ += R"(","alert":)";
   text_ += alert;
   text_ += "}\n";
-  ++lines_;
-  if (text_.size() > kTextBytes) write_out();
 }
 
 void EveFile::flush() {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();
-  write_out();
+  write_out(waits_);
 }
 
-void EveFile::write_out() {
-  size_t done = 0;
-  while (done < text_.size() && failure_ == 0) {
-    const ssize_t written = ::write(output_->descriptor(), text_.data() + done, text_.size() - done);
-    if (written >= 0) {
-      done += static_cast<size_t>(written);
-    } else if (errno == EAGAIN) {
-      pollfd waiting{output_->descriptor(), POLLOUT, 0};
-      poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      failure_ = errno;
-    }
+void EveFile::write_out(bool waits) {
+  written_ += output_->write(std::string_view(text_).substr(written_), waits);
+  if (!output_->failure().empty()) {
+    lost_ += static_cast<uint64_t>(std::count(text_.begin() + static_cast<ptrdiff_t>(written_), text_.end(), '\n'));
+    text_.clear();
+    written_ = 0;
+  } else if (written_ == text_.size() || written_ >= kMostWaitingBytes / 2) {  // rarely: what is left moves
+    text_.erase(0, written_);
+    written_ = 0;
   }
-  if (failure_ != 0) lost_ += lines_;
-  text_.clear();
-  lines_ = 0;
 }
 
 std::string EveFile::close() {
-  flush();
-  if (const int error = output_->close(); error != 0 && failure_ == 0) failure_ = error;
-  return failure_ == 0 ? "" : format("cannot write '%s': %s", path_.c_str(), std::strerror(failure_));
+  write_out(true);
+  const int error = output_->close();
+  const std::string why = error != 0 && output_->failure().empty() ? std::strerror(error) : output_->failure();
+  const auto lost = static_cast<unsigned long long>(lost_);
+  if (!why.empty())
+    return format("cannot write '%s': %s", path_.c_str(), why.c_str()) +
+           (lost == 0 ? "" : format("; alerts lost: %llu", lost));
+  if (lost > 0)
+    std::fprintf(stderr, "heddle: %s: alerts lost, as they came faster than they were read from '%s': %llu\n",
+                 owner_.c_str(), path_.c_str(), lost);
+  return {};
 }
 
 }  // namespace heddle::nids

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -19,28 +20,36 @@ std::string eve_alert(const Signature& rule, bool blocked);
 /** Alerts in a file, a JSON object a line in the manner of Suricata's EVE, by any number of packet threads. */
 class EveFile {
  public:
+  /** How it treats whoever reads a pipe, a socket or a terminal. */
+  struct Manners {
+    bool waits = true;                 ///< for room, as long as it takes; else alerts wait in 4 MB, and are lost beyond
+    std::function<bool()> stopping{};  ///< as of capture::Output
+  };
+
   /** Throws Error when it cannot be opened. `owner`: for messages. `shared`: several threads write. */
-  EveFile(const std::string& path, const std::string& owner, bool shared);
+  EveFile(const std::string& path, const std::string& owner, bool shared, const Manners& manners);
   ~EveFile();
 
-  /** Appends a line. Nothing is written when an earlier attempt to write has failed: see lost(). */
+  /** Appends a line, if there is room and no earlier attempt to write has failed: else see lost(). */
   void add(uint64_t timestamp_ns, const View& view, const std::string& alert);
-  /** Writes what has been appended. */
+  /** Writes what has been appended, or of that, if it does not wait, what there is room for. */
   void flush();
-  /** Flushes and closes; returns what went wrong, or "". */
+  /** Waits until all has been written, or the program is to end, and closes; returns what went wrong, or "". */
   std::string close();
+  /** Alerts that have not been written, and will not be. */
   uint64_t lost() const { return lost_.load(std::memory_order_relaxed); }
 
  private:
-  void write_out();
+  void append(uint64_t timestamp_ns, const View& view, const std::string& alert);
+  void write_out(bool waits);
+  size_t waiting() const { return text_.size() - written_; }  // bytes
 
-  std::string path_;
+  std::string path_, owner_;
   std::unique_ptr<capture::Output> output_;
-  bool shared_;
+  bool shared_, waits_;
   std::mutex writing_;
-  std::string text_;    // what has not been written
-  uint64_t lines_ = 0;  // in it
-  int failure_ = 0;     // errno
+  std::string text_;
+  size_t written_ = 0;  // bytes of it, from its start
   std::atomic<uint64_t> lost_{0};
 };
 

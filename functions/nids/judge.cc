@@ -4,6 +4,10 @@
 #include <optional>
 
 #include "core/clock.h"
+#include "elements/endpoints/from_dpdk_device.h"
+#include "elements/endpoints/from_gpu_port.h"
+#include "elements/endpoints/kernel_tun.h"
+#include "elements/endpoints/socket.h"
 
 namespace heddle::nids {
 namespace {
@@ -15,13 +19,33 @@ uint64_t time_of(const Packet* packet) {
   return RouterClock::wall_ns();
 }
 
+/** Whether packets come from it of themselves, and are lost if they are not taken soon. */
+bool is_port(const Element* element) {
+  return dynamic_cast<const FromDPDKDevice*>(element) != nullptr ||
+         dynamic_cast<const FromGPUPort*>(element) != nullptr || dynamic_cast<const KernelTun*>(element) != nullptr ||
+         dynamic_cast<const Socket*>(element) != nullptr;
+}
+
+/** Whether packets come to `element` from a port, which it must not keep waiting. */
+bool sees_live_traffic(const Element& element) {
+  std::vector<const Element*> reached{&element};
+  for (size_t k = 0; k < reached.size(); ++k) {
+    if (is_port(reached[k])) return true;
+    for (const Element* before : reached[k]->before)
+      if (std::ranges::find(reached, before) == reached.end()) reached.push_back(before);
+  }
+  return false;
+}
+
 /** Milliseconds, which go round. */
 uint32_t flow_time(uint64_t ns) { return static_cast<uint32_t>(ns / 1000000); }
 
 }  // namespace
 
-void Judge::open(const std::string& path, const std::string& owner, bool shared) {
-  eve_ = std::make_unique<EveFile>(path, owner, shared);
+void Judge::open(const std::string& path, const Element& element, const Environment& environment) {
+  if (path.empty()) return;
+  eve_ = std::make_unique<EveFile>(path, "'" + element.name + "'", environment.threads > 1,
+                                   EveFile::Manners{!sees_live_traffic(element), environment.stopping});
 }
 
 unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,
@@ -113,11 +137,6 @@ void Judge::flush() {
   if (eve_) eve_->flush();
 }
 
-std::string Judge::close() {
-  if (!eve_) return {};
-  const std::string problem = eve_->close();
-  eve_.reset();
-  return problem;
-}
+std::string Judge::close() { return eve_ ? eve_->close() : std::string(); }
 
 }  // namespace heddle::nids

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "core/counters.h"
+#include "core/element.h"
 #include "core/packet.h"
 #include "functions/nids/eve.h"
 #include "functions/nids/table.h"
@@ -19,8 +20,8 @@ class Judge {
   /** `counts`: Element::counts. */
   explicit Judge(std::vector<PerThreadCounts*>& counts) : alerts_(counts), gave_up_(counts) {}
 
-  /** Where alerts go, besides being counted. Throws Error. `owner`, `shared`: as of EveFile. */
-  void open(const std::string& path, const std::string& owner, bool shared);
+  /** Where alerts of `element` go, besides being counted; "": nowhere. Throws Error. */
+  void open(const std::string& path, const Element& element, const Environment& environment);
 
   /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view` is
    *  what note() or look() has made of it. */

@@ -125,7 +125,7 @@ std::span<const char* const> NIDS::drop_reasons() const {
 
 void NIDS::start(const Environment& environment) {
   rules_.prepare(environment.threads, on_cpu);
-  if (!eve_file_.empty()) judge_.open(eve_file_, "'" + name + "'", environment.threads > 1);
+  judge_.open(eve_file_, *this, environment);
 }
 
 void NIDS::hear(bool last) {
@@ -205,6 +205,7 @@ std::vector<std::pair<std::string, uint64_t>> NIDS::statistics() const {
     list.insert(list.end(), {{"alerts", judge_.alerts()},
                              {"gave_up", judge_.gave_up()},
                              {"events_lost", events_lost_.load(std::memory_order_relaxed)}});
+  if (judge_.lost() != 0) list.emplace_back("lost", judge_.lost());
   return list;
 }
 

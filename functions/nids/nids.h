@@ -140,7 +140,7 @@ namespace heddle {
  *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
  *  EVE with an output 1. A warning: candidates go nowhere but to Discards, and to no NIDSConfirm. Statistics: `rules`,
- *  `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`.
+ *  `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`, and `lost` if any were.
  *
  *  Example:
  *
@@ -365,10 +365,16 @@ class NIDS : public Element, public KeepsGpuState {
  *  which are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration
  *  with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
  *
+ *  Where EVE is a pipe, a socket or a terminal, NIDSConfirm waits for whoever reads it, so that no alert of a capture
+ *  is lost; but packets from a port, a tap or a Socket wait for nobody: then up to 4 MB of alerts wait for their
+ *  reader, and what there is no room for is lost, counted (`lost`) and said on standard error. A program that is to end
+ *  (a signal, `stop`, --time) gives a reader who takes nothing 2 seconds, and any 10 in all; then the rest is lost as
+ *  well.
+ *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
- *  of the NIDS. Statistics: `alerts`, `gave_up`; with STREAM `gaps`, `unfollowed` and `bad_checksum` (segments) and
- *  `lost_dialogues` (connections).
+ *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`, `unfollowed` and
+ *  `bad_checksum` (segments) and `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.

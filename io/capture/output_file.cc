@@ -3,13 +3,16 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/file.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
 #include <cstring>
-#include <mutex>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "core/error.h"
@@ -20,10 +23,14 @@ namespace {
 std::mutex open_mutex;
 std::vector<const Output*> open_outputs;
 
+constexpr std::chrono::milliseconds kLook{50};                    // how often stopping() is asked
+constexpr std::chrono::seconds kPatience{2}, kPatienceInAll{10};  // with a reader, once the program is to end
+
 }  // namespace
 
-Output::Output(const std::string& path, const std::string& owner) : path_(path), owner_(owner) {
-  descriptor_ = is_standard() ? STDOUT_FILENO : ::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+Output::Output(const std::string& path, const std::string& owner, std::function<bool()> stopping)
+    : path_(path), owner_(owner), stopping_(std::move(stopping)) {
+  open();
   struct stat status {};
   if (descriptor_ < 0 || fstat(descriptor_, &status) != 0) {
     if (is_standard()) {  // whoever writes there finds out
@@ -38,8 +45,10 @@ Output::Output(const std::string& path, const std::string& owner) : path_(path),
   }
   device_ = status.st_dev, file_ = status.st_ino;
   shareable_ = S_ISCHR(status.st_mode) && !is_standard();
+  is_socket_ = S_ISSOCK(status.st_mode);
   try {
     claim();
+    if (is_standard()) open_anew(status.st_mode);
     if (is_standard() || !S_ISREG(status.st_mode)) return;
     // Truncated only once the lock says that no Reader has it mapped.
     const bool taken = flock(descriptor_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
@@ -50,6 +59,33 @@ Output::Output(const std::string& path, const std::string& owner) : path_(path),
     close();
     throw;
   }
+}
+
+/** Without O_NONBLOCK it would wait for a named pipe's reader where no signal reaches it, and write() later on. */
+void Output::open() {
+  if (is_standard()) {
+    descriptor_ = STDOUT_FILENO;
+    return;
+  }
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  struct stat status {};
+  while ((descriptor_ = ::open(path_.c_str(), kFlags, 0666)) < 0 && errno == ENXIO) {
+    if (stat(path_.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
+      errno = ENXIO;
+      return;
+    }
+    if (stopping_ && stopping_())
+      throw Error(format("cannot write '%s': nobody has opened it to read, and the program is to end", path_.c_str()));
+    std::this_thread::sleep_for(kLook);
+  }
+}
+
+/** Standard output as a description of this program's own, so that O_NONBLOCK is nobody else's (open(2)). */
+void Output::open_anew(mode_t mode) {
+  if (!S_ISFIFO(mode) && !(S_ISCHR(mode) && isatty(STDOUT_FILENO) != 0)) return;
+  const int own = ::open("/proc/self/fd/1", O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  may_block_ = own < 0;  // it is another user's
+  if (own >= 0) descriptor_ = own;
 }
 
 /** Enters it into the list of outputs. */
@@ -70,10 +106,55 @@ int Output::close() {
     const std::lock_guard lock(open_mutex);
     std::erase(open_outputs, this);
   }
-  const bool closes = descriptor_ >= 0 && !is_standard();
+  const bool closes = descriptor_ >= 0 && descriptor_ != STDOUT_FILENO;
   const int result = closes && ::close(descriptor_) != 0 ? errno : 0;
   descriptor_ = -1;
   return result;
+}
+
+size_t Output::write(std::string_view text, bool waits) {
+  size_t done = 0;
+  while (done < text.size() && failure_.empty()) {
+    const ssize_t taken = write_some(text.substr(done));
+    if (taken > 0) {
+      done += static_cast<size_t>(taken);
+      last_taken_ = Clock::now();
+    } else if (taken < 0 && errno != EAGAIN && errno != EINTR) {
+      failure_ = std::strerror(errno);
+    } else if (!waits) {
+      break;
+    } else if (!wait_for_room()) {
+      failure_ = "whoever reads it has taken too long, and the program is to end";
+    }
+  }
+  return done;
+}
+
+ssize_t Output::write_some(std::string_view text) const {
+  if (is_socket_) return send(descriptor_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+  if (may_block_) {
+    pollfd waiting{descriptor_, POLLOUT, 0};
+    if (poll(&waiting, 1, 0) == 0) return errno = EAGAIN, -1;
+    text = text.substr(0, PIPE_BUF);  // what a pipe that is ready takes without waiting
+  }
+  return ::write(descriptor_, text.data(), text.size());
+}
+
+/** Waits for a while. False: the program is to end, and the reader has had its time. */
+bool Output::wait_for_room() {
+  pollfd waiting{descriptor_, POLLOUT, 0};
+  poll(&waiting, 1, static_cast<int>(kLook.count()));
+  const std::lock_guard lock(asking_);
+  if (!stopping_ || !stopping_()) return true;
+  const auto now = Clock::now();
+  if (!stopping_since_) stopping_since_ = now;
+  return now - std::max(*stopping_since_, last_taken_) < kPatience && now - *stopping_since_ < kPatienceInAll;
+}
+
+void Output::set_stopping(std::function<bool()> stopping) {
+  const std::lock_guard lock(asking_);
+  stopping_ = std::move(stopping);
+  stopping_since_.reset();
 }
 
 int write_all(int descriptor, std::string_view text) {

@@ -1,5 +1,11 @@
 #pragma once
 
+#include <sys/types.h>
+
+#include <chrono>
+#include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,24 +17,50 @@ class Output {
  public:
   /** Opens `path` for writing, new or emptied; "-": standard output, which is left as it is. Throws Error, and leaves
    *  the file alone, when it is a capture that a Reader has mapped (which would lose its packets under the Reader's
-   *  hands), or when another Output writes there, whose `owner` the message names. */
-  Output(const std::string& path, const std::string& owner);
+   *  hands), or when another Output writes there, whose `owner` the message names. Waits until somebody opens a named
+   *  pipe to read, or `stopping` says, from any thread, that the program is to end, which is an error then. */
+  Output(const std::string& path, const std::string& owner, std::function<bool()> stopping = {});
   ~Output() { close(); }
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  int descriptor() const { return descriptor_; }  ///< -1: closed
+  int descriptor() const { return descriptor_; }  ///< -1: closed; writes to it may fail with EAGAIN
+
+  /** Writes `text`, and waits where whoever reads a pipe, a socket or a terminal has no room for more, or, with `waits`
+   *  false, returns. Once the program is to end, a reader that takes nothing for 2 seconds, or not all within 10, is
+   *  waited for no longer, which is a failure. Returns how many bytes have been written, all if there is no failure and
+   *  it `waits`. After a failure nothing is written. One thread at a time. */
+  size_t write(std::string_view text, bool waits = true);
+  /** What went wrong in write(), "": nothing. */
+  const std::string& failure() const { return failure_; }
+
+  /** Another function in place of the constructor's `stopping`. From any thread. */
+  void set_stopping(std::function<bool()> stopping);
+
   /** Closes the file, but not standard output. Returns 0 or what went wrong (errno). */
   int close();
 
  private:
+  using Clock = std::chrono::steady_clock;
+
   bool is_standard() const { return path_ == "-"; }
+  void open();
+  void open_anew(mode_t mode);
   void claim();
+  ssize_t write_some(std::string_view text) const;
+  bool wait_for_room();
 
   std::string path_, owner_;
   int descriptor_ = -1;
   unsigned long device_ = 0, file_ = 0;
   bool shareable_ = false;
+  bool is_socket_ = false;
+  bool may_block_ = false;  // a pipe or terminal with which other processes share O_NONBLOCK
+  std::string failure_;
+  std::mutex asking_;  // for what follows
+  std::function<bool()> stopping_;
+  std::optional<Clock::time_point> stopping_since_;
+  Clock::time_point last_taken_{};  // the writing thread's
 };
 
 /** Writes all of `text`, and waits where the other end has no room. Returns 0 or what went wrong (errno). */

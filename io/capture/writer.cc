@@ -1,9 +1,7 @@
 #include "io/capture/writer.h"
 
-#include <poll.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <system_error>
 
@@ -30,7 +28,7 @@ Writer::Writer(const std::string& path, const Options& options) : Writer() {
   format_ = options.format;
   tick_ns_ = options.nanoseconds ? 1 : 1000;
   snap_length_ = options.snap_length == 0 ? kDefaultSnapLength : options.snap_length;
-  output_ = std::make_unique<Output>(path, options.owner);
+  output_ = std::make_unique<Output>(path, options.owner, options.stopping);
   buffer_bytes_ = kFullBytes + kLargestOverheadBytes + snap_length_;
   for (Buffer& buffer : buffers_) buffer.start = std::make_unique_for_overwrite<uint8_t[]>(buffer_bytes_);
   at_ = buffers_[0].start.get();
@@ -128,28 +126,21 @@ void Writer::drain() {
 }
 
 void Writer::put(const Buffer& buffer) {
-  for (size_t done = 0; done < buffer.used && !failed();) {
-    const ssize_t written = ::write(output_->descriptor(), buffer.start.get() + done, buffer.used - done);
-    if (written >= 0) {
-      done += static_cast<size_t>(written);
-    } else if (errno == EAGAIN) {
-      pollfd waiting{output_->descriptor(), POLLOUT, 0};
-      poll(&waiting, 1, -1);
-    } else if (errno != EINTR) {
-      const int error = errno;
-      // A file ends with a whole record; where this is not a file, what went out cannot be taken back.
-      const off_t end = done == 0 ? -1 : lseek(output_->descriptor(), -static_cast<off_t>(done), SEEK_CUR);
-      [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(output_->descriptor(), end);
-      fail(error);
-    }
-  }
   if (failed()) return;
+  const size_t done = output_->write({reinterpret_cast<const char*>(buffer.start.get()), buffer.used});
+  if (done < buffer.used) {
+    // A file ends with a whole record; where this is not a file, what went out cannot be taken back.
+    const off_t end = done == 0 ? -1 : lseek(output_->descriptor(), -static_cast<off_t>(done), SEEK_CUR);
+    [[maybe_unused]] const int cut = end < 0 ? -1 : ftruncate(output_->descriptor(), end);
+    fail(output_->failure());
+    return;
+  }
   safe_packets_ = buffer.packets;
   safe_bytes_ = buffer.bytes;
 }
 
-void Writer::fail(int error) {
-  failure_ = format("cannot write '%s': %s", path_.c_str(), std::strerror(error));
+void Writer::fail(const std::string& reason) {
+  failure_ = format("cannot write '%s': %s", path_.c_str(), reason.c_str());
   failed_.store(true, std::memory_order_release);
 }
 
@@ -172,7 +163,7 @@ void Writer::close() {
     filled_.notify_one();
     thread_.join();
   }
-  if (const int error = output_->close(); error != 0 && !failed()) fail(error);
+  if (const int error = output_->close(); error != 0 && !failed()) fail(std::strerror(error));
   closed_.store(true, std::memory_order_release);
 }
 

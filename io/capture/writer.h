@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -29,6 +30,7 @@ class Writer {
      *  that makes the Writer: make it before that one is pinned to a core that polls. */
     bool background = true;
     std::string owner = "another writer";  ///< what errors of others that want to write there call this one
+    std::function<bool()> stopping{};      ///< whether the program is to end; as of Output
   };
 
   /** Creates or overwrites `path`, "-" = standard output. Throws Error, which names the path and a remedy, when it
@@ -39,8 +41,8 @@ class Writer {
   Writer& operator=(const Writer&) = delete;
 
   /** Appends a packet of `captured` bytes at `data`, which is copied, and which had `original` bytes on the wire.
-   *  `timestamp_ns` counts from 1970-01-01 UTC; pcap wraps in 2106. May wait for the disk. Never throws: see failed().
-   */
+   *  `timestamp_ns` counts from 1970-01-01 UTC; pcap wraps in 2106. May wait for the disk, or for whoever reads a pipe.
+   *  Never throws: see failed(). */
   void write(const uint8_t* data, uint32_t captured, uint32_t original, uint64_t timestamp_ns);
 
   /** The same. A record of another link type than the Writer's is not converted. */
@@ -50,12 +52,16 @@ class Writer {
    *  packets only in blocks of a buffer. */
   void flush();
 
+  /** As Output::set_stopping(). */
+  void set_stopping(std::function<bool()> stopping) { output_->set_stopping(std::move(stopping)); }
+
   /** Writes what is buffered, waits until that is done and closes the file. Then failed() is final. Packets written
    *  later are lost. */
   void close();
 
-  /** Whether writing failed (full disk, closed pipe) and why. Nothing is written from then on and packets are lost. A
-   *  regular file is cut back to its last whole buffer. SIGPIPE does not arise, unless `background` is false. */
+  /** Whether writing failed (full disk, closed pipe, or one that nobody reads while the program is to end) and why.
+   *  Nothing is written from then on and packets are lost. A regular file is cut back to its last whole buffer. SIGPIPE
+   *  does not arise, unless `background` is false. */
   bool failed() const { return failed_.load(std::memory_order_acquire); }
   const std::string& failure() const;
 
@@ -83,7 +89,7 @@ class Writer {
   void hand_over();
   void drain();
   void put(const Buffer& buffer);
-  void fail(int error);
+  void fail(const std::string& reason);
   bool is_final() const { return closed_.load(std::memory_order_acquire) || failed(); }
   Buffer& current() { return buffers_[filled_.load(std::memory_order_relaxed) % kBuffers]; }
   static void add(std::atomic<uint64_t>& counter, uint64_t number) {  // one thread adds: no locked instruction
