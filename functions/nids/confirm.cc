@@ -65,7 +65,8 @@ std::span<const char* const> NIDSConfirm::drop_reasons() const {
 }
 
 void NIDSConfirm::start(const Environment& environment) {
-  judge_.open(eve_file_, *this, environment);
+  const auto* before = static_cast<const NIDSConfirm*>(predecessor);
+  judge_.open(eve_file_, *this, environment, before != nullptr ? &before->judge_ : nullptr);
   if (flows_ == nullptr) return;
   const auto threads = static_cast<size_t>(environment.threads);
   const size_t directions = flows_->places(environment.threads).count / threads;
@@ -76,6 +77,7 @@ void NIDSConfirm::start(const Environment& environment) {
 
 void NIDSConfirm::take_state(Element& old_element) {
   auto& old = static_cast<NIDSConfirm&>(old_element);
+  judge_.take_file(old.judge_);
   if (flows_ != nullptr && old.flows_ != nullptr && flows_->shares_flows_with(*old.flows_))
     std::swap(streams_, old.streams_), std::swap(conversations_, old.conversations_);
 }

@@ -74,6 +74,11 @@ EveFile::EveFile(const std::string& path, const std::string& owner, bool shared,
 
 EveFile::~EveFile() = default;
 
+void EveFile::set(const Manners& manners) {
+  waits_ = manners.waits;
+  output_->set_stopping(manners.stopping);
+}
+
 void EveFile::add(uint64_t timestamp_ns, const View& view, const std::string& alert) {
   std::unique_lock lock(writing_, std::defer_lock);
   if (shared_) lock.lock();

@@ -30,6 +30,9 @@ class EveFile {
   EveFile(const std::string& path, const std::string& owner, bool shared, const Manners& manners);
   ~EveFile();
 
+  /** From now on. No thread may write meanwhile. */
+  void set(const Manners& manners);
+
   /** Appends a line, if there is room and no earlier attempt to write has failed: else see lost(). */
   void add(uint64_t timestamp_ns, const View& view, const std::string& alert);
   /** Writes what has been appended, or of that, if it does not wait, what there is room for. */

@@ -42,10 +42,19 @@ uint32_t flow_time(uint64_t ns) { return static_cast<uint32_t>(ns / 1000000); }
 
 }  // namespace
 
-void Judge::open(const std::string& path, const Element& element, const Environment& environment) {
+void Judge::open(const std::string& path, const Element& element, const Environment& environment, const Judge* former) {
   if (path.empty()) return;
-  eve_ = std::make_unique<EveFile>(path, "'" + element.name + "'", environment.threads > 1,
-                                   EveFile::Manners{!sees_live_traffic(element), environment.stopping});
+  path_ = path;
+  manners_ = {!sees_live_traffic(element), environment.stopping};
+  if (former != nullptr && former->path_ == path) return;  // take_file() brings it
+  eve_ = std::make_unique<EveFile>(path, "'" + element.name + "'", environment.threads > 1, manners_);
+}
+
+void Judge::take_file(Judge& old) {
+  if (path_ != old.path_) return;
+  eve_.swap(old.eve_);
+  for (Judge* one : {this, &old})
+    if (one->eve_) one->eve_->set(one->manners_);
 }
 
 unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,

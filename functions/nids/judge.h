@@ -20,8 +20,11 @@ class Judge {
   /** `counts`: Element::counts. */
   explicit Judge(std::vector<PerThreadCounts*>& counts) : alerts_(counts), gave_up_(counts) {}
 
-  /** Where alerts of `element` go, besides being counted; "": nowhere. Throws Error. */
-  void open(const std::string& path, const Element& element, const Environment& environment);
+  /** Where alerts of `element` go, besides being counted; "": nowhere. Throws Error. `former`: of its predecessor,
+   *  which take_file() is going to be called with, or null. */
+  void open(const std::string& path, const Element& element, const Environment& environment, const Judge* former);
+  /** When the chain is reconfigured: goes on with the file of `old`, if that has the same name, or gives it back. */
+  void take_file(Judge& old);
 
   /** Which Stops rules ask for, together; 0: the packet may go on. `packet` says when it came; null: now. `view` is
    *  what note() or look() has made of it. */
@@ -47,6 +50,8 @@ class Judge {
   static void apply_bits(RuleTable& table, const Generation& rules, const View& view, uint64_t now_ns,
                          Generation::Confirming& confirming);
 
+  std::string path_;
+  EveFile::Manners manners_;
   std::unique_ptr<EveFile> eve_;
   PerThreadCounts alerts_, gave_up_;
 };

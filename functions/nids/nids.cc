@@ -125,7 +125,8 @@ std::span<const char* const> NIDS::drop_reasons() const {
 
 void NIDS::start(const Environment& environment) {
   rules_.prepare(environment.threads, on_cpu);
-  judge_.open(eve_file_, *this, environment);
+  const auto* before = static_cast<const NIDS*>(predecessor);
+  judge_.open(eve_file_, *this, environment, before != nullptr ? &before->judge_ : nullptr);
 }
 
 void NIDS::hear(bool last) {
@@ -163,6 +164,7 @@ void NIDS::on_timer(int thread) {
 void NIDS::take_state(Element& old_element) {
   auto& old = static_cast<NIDS&>(old_element);
   old.hear(true);
+  judge_.take_file(old.judge_);
   rules_.swap_flows(old.rules_);
 }
 

@@ -371,6 +371,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  (a signal, `stop`, --time) gives a reader who takes nothing 2 seconds, and any 10 in all; then the rest is lost as
  *  well.
  *
+ *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) whose EVE has the
+ *  same name goes on in that file; else the file is created anew, which is an error while another element has it open.
+ *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
  *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`, `unfollowed` and
