@@ -74,6 +74,15 @@ std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, i
   }
 }
 
+std::string queue_problem(size_t streams, size_t queues) {
+  if (streams <= queues) return "";
+  return format(
+      "%zu streams are wanted beside kernels that stay, and there are %zu hardware queues "
+      "(CUDA_DEVICE_MAX_CONNECTIONS, at most 32); a stream that shares one with such a kernel would wait for "
+      "ever",
+      streams, queues);
+}
+
 bool are_alike(const std::vector<Residents>& all) {
   const auto needs = [](const Residents& one) { return std::tuple(one.threads, one.registers, one.shared_bytes); };
   return std::ranges::all_of(all, [&](const Residents& one) { return needs(one) == needs(all.front()); });

@@ -29,6 +29,10 @@ std::string residency_problem(const std::vector<Residents>& all, const Multiproc
 /** The same; kernels that can do with fewer blocks get fewer if need be, and `all` tells. */
 std::string find_room(std::vector<Residents>& all, const Multiprocessor& each, int multiprocessors);
 
+/** Streams that share one of a device's hardware queues wait for each other, and what waits for a kernel that stays
+ *  waits without end: so each of `streams` must have one of the `queues` if any kernel stays. "" or what is wrong. */
+std::string queue_problem(size_t streams, size_t queues);
+
 /** Whether a block of one takes as much of each as a block of any other. */
 bool are_alike(const std::vector<Residents>& all);
 

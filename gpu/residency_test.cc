@@ -73,5 +73,10 @@ TEST(Residency, KernelsAreAlikeIfTheirBlocksAre) {
   EXPECT_FALSE(are_alike({teams, engines}));
 }
 
+TEST(Residency, EachStreamHasAQueueOfItsOwn) {
+  EXPECT_EQ(queue_problem(32, 32), "");
+  EXPECT_TRUE(queue_problem(33, 32).starts_with("33 streams are wanted beside kernels that stay, and there are 32 "));
+}
+
 }  // namespace
 }  // namespace heddle::gpu

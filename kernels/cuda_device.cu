@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <deque>
 #include <mutex>
 #include <optional>
@@ -149,6 +150,8 @@ class CudaDevice final : public Device {
   };
   /** Finds room for all that is going to be resident, with `spare` slots as start() has it. */
   void make_room(int spare, size_t shared_bytes);
+  /** "", or why the streams of this device would wait for kernels that stay, of which there are some. */
+  std::string streams_problem(size_t rings) const;
   /** Makes the twins of the packets, or the gate, if there are none yet. */
   void make_twins();
   void make_gate();
@@ -253,6 +256,18 @@ void CudaDevice::start(int spare, size_t shared_bytes) {
   kernels_->start(places_);
 }
 
+std::string CudaDevice::streams_problem([[maybe_unused]] size_t rings) const {
+#ifdef HEDDLE_SIMT
+  return "";  // each stream has a thread
+#else
+  size_t streams = 2 + kernels_->streams() + rings + dma_->streams();  // CUDA's own, and that of copies and patches
+  for (const LaunchGroup& group : groups_) streams += group.streams();
+  constexpr int kMost = 32, kUnlessSaid = 8;  // of CUDA
+  const char* const said = getenv("CUDA_DEVICE_MAX_CONNECTIONS");
+  return queue_problem(streams, static_cast<size_t>(std::clamp(said != nullptr ? atoi(said) : kUnlessSaid, 1, kMost)));
+#endif
+}
+
 void CudaDevice::make_room(int spare, size_t shared_bytes) {
   const auto add = [](std::vector<Residents>& all, const std::vector<Residents>& more) {
     all.insert(all.end(), more.begin(), more.end());
@@ -261,6 +276,8 @@ void CudaDevice::make_room(int spare, size_t shared_bytes) {
   const size_t rings = all.size();
   add(all, kernels_->prepare(spare, shared_bytes));
   if (all.empty() && dma_->residents().empty()) return;
+  if (const std::string problem = all.empty() ? "" : streams_problem(rings); !problem.empty())
+    throw Error(info_.name + ": " + problem + "; use fewer GPU ports, or fewer threads that launch kernels");
   add(all, kernels_->launches());  // which want a place for one block at least
   const bool beside_others = !are_alike(all);
   add(all, {memory_->patcher()});  // which wants no more shared memory than any; nor do DMA engines

@@ -22,6 +22,7 @@ class LaunchGroup {
   LaunchGroup& operator=(const LaunchGroup&) = delete;
 
   const SlotGroup& slots() const { return slots_; }
+  size_t streams() const { return streams_.size(); }
 
   /** Copies between packets and their twins; returns at once. */
   void copy(const PacketPlaces& places, std::span<const PacketBytes> bytes, bool to_gpu, int stream);

@@ -18,6 +18,7 @@ class NicDma {
   NicDma();
   ~NicDma();
   DmaId add();
+  size_t streams() const { return streams_.size(); }
   /** Room for a block of each engine beside what is resident; none without engines. */
   std::vector<Residents> residents() const;
   /** Where a large block finds no room: several small ones do a transfer, beside each other or in turn. */

@@ -47,6 +47,7 @@ class ResidentKernels {
   Slot* add_slots(size_t shape, int count, bool launched, size_t column_words, size_t shared_bytes);
   /** Whether settle() has put slots on the device. */
   bool settled() const;
+  size_t streams() const { return shapes_.size(); }
   /** Makes `spare` slots of each shape that has any, whose programs may want `shared_bytes`. Returns what is going to
    *  be resident, by kernel. */
   std::vector<Residents> prepare(int spare, size_t shared_bytes);
