@@ -19,7 +19,7 @@ constexpr microseconds kLookEvery{50'000};
 // is about an eighth of the time for which nothing has come.
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 static_assert(GPUPort::kMaxWarpBatch == gpu::kMaxTeams * gpu::kSlotPackets);
-static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxRingWorkers * gpu::kSlotPackets);
+static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxSplitWorkers * gpu::kSlotPackets);
 constexpr std::chrono::seconds kSilentFor{2};  // peers may start a little later
 constexpr size_t kMaxKept = 32;                // regions of peers that have gone while other kernels were resident
 

@@ -11,10 +11,12 @@ namespace heddle::gpu {
 
 constexpr int kMaxRegions = 16;  ///< of a port's shared memory
 // What takes a ring pair's packets through the program, a tile each at a time: in one block up to kMaxRingWorkers
-// warps. For functions that go over whole packets, teams of kTeamWarps warps, each a block of its own; of these a
-// multiprocessor has registers for kTeamsAtOnce. Three that read packets in host memory, where they lie, read more of
-// them than four (docs/results.md): presumably four lose lines from L1 of which they have read a part.
-constexpr int kMaxRingWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3, kMaxTeams = 320;
+// warps, in each of three kernels kMaxSplitWorkers. For functions that go over whole packets, teams of kTeamWarps
+// warps, each a block of its own; of these a multiprocessor has registers for kTeamsAtOnce. Three that read packets in
+// host memory, where they lie, read more of them than four (docs/results.md): presumably four lose lines from L1 of
+// which they have read a part.
+constexpr int kMaxRingWorkers = 22, kMaxSplitWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3,
+              kMaxTeams = 320;
 
 /** Teams for each of `pairs` ring pairs: as many as a receiving ring of `size` descriptors has packets for and half of
  *  the multiprocessors have room for; seven eighths if nothing else runs there (`alone`). `in_place`: they read packets
@@ -23,7 +25,9 @@ constexpr int teams_of_pair(int multiprocessors, bool alone, bool in_place, int 
   const int usable = alone ? multiprocessors - multiprocessors / 8 : multiprocessors / 2;
   const int teams = usable * (in_place ? kTeamsInPlace : kTeamsAtOnce);
   const int room = teams / pairs - 1;  // a block finds out what has come
-  return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMaxRingWorkers, kMaxTeams);
+  const int wanted = std::min(room, static_cast<int>(size) / kSlotPackets);
+  constexpr int kFew = 14;  // tiles, which a warp each of one block takes
+  return wanted <= kFew ? kFew : std::clamp(wanted, kMaxRingWorkers + 1, kMaxTeams);
 }
 
 /** Memory that kernels and a port's peer reach. */

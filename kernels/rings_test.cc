@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "bench/ring_rig.h"
+#include "core/error.h"
 #include "kernels/ring_serving.h"
 #include "simt/blocks.h"
 #include "tests/support/patience.h"
@@ -266,6 +267,27 @@ TEST_P(RingKernel, ProgramsBesideEachOther) {
   exchange({both.rigs()[0].get(), both.rigs()[1].get()}, on_simt() ? 2'000 : 500'000, 60, 80);
 }
 
+// Each kernel has one of the hardware's queues for itself: one that shared it would never begin.
+TEST_P(RingKernel, AsManyKernelsAsThereAreQueues) {
+  if (on_simt()) GTEST_SKIP() << "each stream has a thread";
+  if (GetParam().split || GetParam().spread) GTEST_SKIP() << "has several streams or blocks";
+  std::vector<RingRig::Options> all(27, options(1, 64));  // CUDA's own stream, and four of the device's
+  {
+    const RingRig::Together together(all);
+    std::vector<RingRig*> rigs;
+    for (const auto& rig : together.rigs()) rigs.push_back(rig.get());
+    exchange(rigs, 1'000, 60, 80);
+  }
+  all.push_back(all[0]);
+  try {
+    const RingRig::Together too_many(all);
+    FAIL() << "33 streams have begun";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find("33 streams are wanted beside kernels that stay"), std::string::npos)
+        << error.what();
+  }
+}
+
 // Peers on threads of their own, with the kernel's whole width under way.
 TEST_P(RingKernel, PeersOfTheirOwnThreads) {
   constexpr int kPairs = 2;
@@ -289,8 +311,9 @@ TEST_P(RingKernel, PeersOfTheirOwnThreads) {
 
 // As WARP_BATCH of FromGPUPort says: what one block serves, and some of several. Rings go round many times.
 TEST_P(RingKernel, EveryWarpBatch) {
-  std::vector<int> all = {15, 42, 320};
-  if (!GetParam().spread) all.resize(gpu::kMaxRingWorkers), std::iota(all.begin(), all.end(), 1);
+  std::vector<int> all = {gpu::kMaxRingWorkers + 1, 42, 320};
+  if (!GetParam().spread)
+    all.resize(GetParam().split ? gpu::kMaxSplitWorkers : gpu::kMaxRingWorkers), std::iota(all.begin(), all.end(), 1);
   for (const int workers : all) {
     RingRig::Options options = this->options(1, 32);
     options.workers = workers;
