@@ -505,3 +505,10 @@ def test_tables_of_both_versions_see_both(heddle, tmp_path):
     err = heddle.fails("rules", "explain", rules, "2001:db8::1 ::1 1 53 17")
     assert "'2001:db8::1' is an IPv6 address, and the rules look at IPv4 only" in err
     assert "FIELDS" not in heddle("rules", "convert", rules).err
+    six[0] = six[0][: 14 + 12] + judge.packed("9.9.9.9") + judge.packed("1.1.1.1") + six[0][14 + 20 :]
+    rules.write_text(
+        "table ip t {\nchain c {\nip saddr 9.9.9.9 accept\ntcp dport 22 accept\nmeta l4proto tcp drop\n}\n}\n"
+    )
+    for engine in [("acl", "cpu"), *ENGINES]:
+        found = engine_hits_by_line(heddle, rules, [four, *six], tmp_path, *engine, "inet")
+        assert found == {3: 1}, engine

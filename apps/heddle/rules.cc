@@ -20,6 +20,7 @@ namespace heddle {
 using classifier::KeyReader;
 using classifier::Layout;
 using classifier::ListedRule;
+using classifier::Reading;
 using classifier::Rule;
 using classifier::RuleList;
 using nlohmann::json;
@@ -269,16 +270,17 @@ int RulesCommand::explain() const {
     return 0;
   }
   const KeyReader reader(explainer.layout());
-  const bool tells_versions = find(explainer.layout(), classifier::kIpVersion).has_value();
   nlohmann::json answers = nlohmann::json::array();
   uint64_t number = 0;
   const std::string damage = classifier::each_packet(asked[0], [&](const classifier::CapturedPacket& packet) {
     if (++number != this->packet && this->packet != 0) return;
     std::vector<uint32_t> values(reader.values());
     std::string problem = packet.problem;
-    if (problem.empty() && !tells_versions && packet.view.frame[packet.view.network] >> 4 != 4)
-      problem = "no IPv4 packet, and the rules look at no others";
-    if (problem.empty() && !reader.read(packet.view, values.data(), 1)) problem = "short";
+    if (problem.empty()) {
+      const Reading reading = reader.read(packet.view, values.data(), 1);
+      if (reading == Reading::not_ip4) problem = "no IPv4 packet, and the rules look at no others";
+      if (reading == Reading::too_short) problem = "short";
+    }
     const bool found = problem.empty();
     if (json) {
       nlohmann::json answer =

@@ -252,7 +252,7 @@ void RuleElement::run_cpu(Batch& batch) {
   Outcome outcomes[kGroup];
   for (int base = 0; base < batch.size(); base += kGroup) {
     const int n = std::min(kGroup, batch.size() - base);
-    uint64_t too_short = 0;
+    uint64_t too_short = 0, not_ip4 = 0;
     for (int i = 0; i < n; ++i) {
       const int at = base + i;
       const Packet* packet = batch.packet(at);
@@ -262,9 +262,13 @@ void RuleElement::run_cpu(Batch& batch) {
                             offset_in(packet, l4[at]),
                             vlan != nullptr ? vlan[at] : 0,
                             paint != nullptr ? paint[at] : 0};
-      if (!reader_.read(view, &values[0][i], kGroup)) too_short |= uint64_t{1} << i;
+      const Reading reading = reader_.read(view, &values[0][i], kGroup);
+      too_short |= uint64_t{reading == Reading::too_short} << i;
+      not_ip4 |= uint64_t{reading == Reading::not_ip4} << i;
     }
     engine_->classify(keys, outcomes, n);
+    for (; not_ip4 != 0; not_ip4 &= not_ip4 - 1)
+      outcomes[std::countr_zero(not_ip4)] = {kNoRule, kNoId, limits_.no_match};
     for (; too_short != 0; too_short &= too_short - 1)
       outcomes[std::countr_zero(too_short)] = {kNoRule, kNoId, dropped(kShort)};
     for (int i = 0; i < n; ++i) {

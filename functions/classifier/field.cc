@@ -226,6 +226,14 @@ std::vector<Place> places_of(const Rule& rule) {
   return places;
 }
 
+Versions versions_of(const Layout& layout) {
+  if (find(layout, kIpVersion)) return Versions::both;
+  const bool any = std::ranges::any_of(layout, [](const Place& place) {
+    return place.kind == Place::frame || (place.kind == Place::network && place.offset == 0);
+  });
+  return any ? Versions::any : Versions::ip4;
+}
+
 void check_count(size_t places) {
   if (places > kMaxPlaces)
     throw Error(format("%zu fields beside addresses, ports and protocol are asked for, more than %zu; take some away",

@@ -62,6 +62,9 @@ using Layout = std::vector<Place>;
 constexpr size_t kMaxPlaces = 32;
 /** Those that a rule looks at, ascending. */
 std::vector<Place> places_of(const Rule& rule);
+/** Which packets rules that look at `layout` tell apart. Where they look at bytes that may be of any protocol (of the
+ *  frame, or the one with the version), what is not of IPv4 has a 5-tuple of zeros. */
+Versions versions_of(const Layout& layout);
 /** Throws Error if one rule or all of a set ask for more places than kMaxPlaces. */
 void check_count(size_t places);
 void add_places(Layout& layout, const Rule& rule);

@@ -21,6 +21,7 @@ struct ClassifyTile {
   struct Scratch {
     uint32_t value[kMaxDimensions][gpu::kSlotPackets];  // what is searched in dimension d, then the range where it is
     bool too_short[gpu::kSlotPackets], later_fragment[gpu::kSlotPackets];
+    bool not_ip4[gpu::kSlotPackets];               // and there are rules for packets of IPv4 only
     Moment when;                                   // that all of the tile go by
     uint32_t first_way, ways;                      // the list of hash tables, as Image::tables has it
     unsigned long long listed[gpu::kSlotPackets];  // number and place of the first listed rule; all ones: none matches
@@ -31,7 +32,7 @@ struct ClassifyTile {
     if (block.thread == 0) begin(image, scratch);
     read_fields(block, tile, scratch);
     block.sync();
-    if (image.dimension_count > kFields || image.by_version != 0) read_further(block, tile, image, scratch);
+    if (image.dimension_count > kFields || image.versions != Versions::ip4) read_further(block, tile, image, scratch);
     if (scratch.when.listed != 0) search_listed(block, tile, image, scratch);
     if (image.nodes != 0) return search_tree(block, tile, image, scratch, hits);
     if (image.ways != 0) return search_tables(block, tile, image, scratch, hits);
@@ -48,7 +49,7 @@ struct ClassifyTile {
     block.sync();
     for (int base = 0; base < tile.count(); base += threads.count()) {
       const int k = base + threads.index();
-      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const bool wanted = is_wanted(tile, scratch, k);
       const uint32_t rule = first_match(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       finish(tile, image, scratch, k, wanted, image.outcome(rule), hits);
@@ -65,7 +66,12 @@ struct ClassifyTile {
     scratch.first_way = static_cast<uint32_t>(tables), scratch.ways = static_cast<uint32_t>(tables >> 32);
   }
 
-  /** `outcome`: by the rules that the image was built of. */
+  /** Whether rules see packet k. */
+  static __device__ bool is_wanted(const gpu::Tile& tile, const Scratch& scratch, int k) {
+    return k < tile.count() && !scratch.too_short[k] && !scratch.not_ip4[k];
+  }
+
+  /** `outcome`: by the rules that the image was built of; of a packet that is not wanted, that no rule was hit. */
   static __device__ void finish(gpu::Tile& tile, const Image& image, const Scratch& scratch, int k, bool wanted,
                                 Outcome outcome, GpuHits& hits) {
     const int i = tile.packet(k);
@@ -73,7 +79,7 @@ struct ClassifyTile {
       outcome = image.at<PlainRule>(image.listed)[static_cast<uint32_t>(scratch.listed[k])].outcome;
     tile.column(Column::rule, i) = outcome.number;
     if (wanted && outcome.id != kNoId) gpu::count_up((&hits)[outcome.id].packets, 1);
-    tile.next(i, wanted ? outcome.next : uint32_t{kDrop});  // reason 0: "short"
+    tile.next(i, scratch.too_short[k] ? uint32_t{kDrop} : outcome.next);  // reason 0: "short"
   }
 
   /** Reads the packets' fields, four threads a packet. Where no options lie between the headers, all fields are in four
@@ -81,7 +87,6 @@ struct ClassifyTile {
    *  two. */
   static __device__ void read_fields(const gpu::Block& block, gpu::Tile& tile, Scratch& scratch) {
     constexpr int kThreads = 4;
-    constexpr uint32_t kControl = 6;  // where what is wanted of the network header begins
     const auto rank = static_cast<uint32_t>(block.thread % kThreads);
     for (int base = 0; base < tile.count(); base += block.threads / kThreads) {
       const int k = base + block.thread / kThreads, i = tile.packet(k < tile.count() ? k : 0);
@@ -91,13 +96,13 @@ struct ClassifyTile {
       const bool whole = k < tile.count() && bytes - network >= kNetworkBytes;
       const bool has_transport = bytes - transport >= kPortBytes;
       const bool adjacent = has_transport && transport == network + kNetworkBytes;
-      const auto address = reinterpret_cast<uintptr_t>(tile.frame(i) + network + kControl);
+      const auto address = reinterpret_cast<uintptr_t>(tile.frame(i) + network);
       const auto* words = reinterpret_cast<const unsigned long long*>(address & ~uintptr_t{7});
       const uint32_t before = static_cast<uint32_t>(address & 7),
-                     end = before + kNetworkBytes - kControl + (adjacent ? kPortBytes : 0);
+                     end = before + kNetworkBytes + (adjacent ? kPortBytes : 0);
       const unsigned long long word = whole && rank * 8 < end ? words[rank] : 0;
       // The threads' own fields: control, source, destination, ports.
-      const uint32_t at = before + (rank == 0 ? 0 : 2 + 4 * rank), shift = at % 8 * 8;
+      const uint32_t at = before + (rank == 0 ? 6 : 8 + 4 * rank), shift = at % 8 * 8;
       const unsigned long long low = __shfl_sync(~0u, word, static_cast<int>(at / 8), kThreads),
                                high = __shfl_sync(~0u, word, static_cast<int>(min(at / 8 + 1, 3u)), kThreads);
       const auto field = static_cast<uint32_t>(shift == 0 ? low : low >> shift | high << (64 - shift));
@@ -105,7 +110,9 @@ struct ClassifyTile {
       if (k >= tile.count()) continue;
       if (rank == 0) {
         scratch.value[kProtocol][k] = protocol_of(control);
-        scratch.too_short[k] = !whole || (has_ports(control) && !has_transport);
+        const bool is_ip4 = (word >> before * 8 & 0xf0) == 0x40;
+        scratch.too_short[k] = !whole || (is_ip4 && has_ports(control) && !has_transport);
+        scratch.not_ip4[k] = whole && !is_ip4;
         scratch.later_fragment[k] = (control & 0xff1f) != 0;
       } else if (rank < 3) {
         scratch.value[rank == 1 ? kSource : kDestination][k] = __byte_perm(field, 0, 0x0123);
@@ -121,8 +128,9 @@ struct ClassifyTile {
   /** What rules ask for beside the 5-tuple of IPv4, a thread for each packet and dimension. In place on return. */
   static __device__ __noinline__ void read_further(gpu::Block block, gpu::Tile& tile, const Image& image,
                                                    Scratch& scratch) {
-    if (image.by_version != 0)
-      for (int k = block.thread; k < tile.count(); k += block.threads) read_version(tile, scratch, k);
+    if (image.versions != Versions::ip4)
+      for (int k = block.thread; k < tile.count(); k += block.threads)
+        if (scratch.not_ip4[k]) read_other(tile, image, scratch, k);
     block.sync();
     const int further = (static_cast<int>(image.dimension_count) - kFields) * tile.count();
     for (int s = block.thread; s < further; s += block.threads) {
@@ -144,19 +152,18 @@ struct ClassifyTile {
   }
 
   /** The 5-tuple of a packet that is not of IPv4: that of IPv6, or nothing. */
-  static __device__ void read_version(gpu::Tile& tile, Scratch& scratch, int k) {
+  static __device__ void read_other(gpu::Tile& tile, const Image& image, Scratch& scratch, int k) {
     constexpr uint32_t kBytes = 40, kNextHeader = 6, kFrom = 8, kTo = 24;  // RFC 8200, section 3
     const int i = tile.packet(k);
     const uint32_t bytes = tile.length(i), network = min(tile.column(Column::l3, i), bytes),
                    transport = min(tile.column(Column::l4, i), bytes);
-    if (bytes - network < kNetworkBytes) return;
     const uint8_t* header = tile.frame(i) + network;
-    const uint32_t version = number_at(header, 1) >> 4;
-    if (version == 4) return;
+    const bool is_ip6 = image.versions == Versions::both && number_at(header, 1) >> 4 == 6;
+    scratch.not_ip4[k] = false;
     for (int f = 0; f < kFields; ++f) scratch.value[f][k] = 0;
-    scratch.too_short[k] = version == 6 && bytes - network < kBytes;
+    scratch.too_short[k] = is_ip6 && bytes - network < kBytes;
     scratch.later_fragment[k] = false;
-    if (version != 6 || scratch.too_short[k]) return;
+    if (!is_ip6 || scratch.too_short[k]) return;
     const uint32_t protocol = number_at(header + kNextHeader, 1);
     scratch.value[kProtocol][k] = protocol;
     scratch.value[kSource][k] = number_at(header + kFrom, 4);
@@ -185,7 +192,7 @@ struct ClassifyTile {
         return number_at(tile.frame(i) + network, 1) >> 4;
       case Place::source6:
       case Place::destination6:
-        if (image.by_version == 0 || number_at(tile.frame(i) + network, 1) >> 4 != 6) return 0;
+        if (image.versions != Versions::both || number_at(tile.frame(i) + network, 1) >> 4 != 6) return 0;
         offset += place.kind == Place::source6 ? 8 : 24;
         break;
       case Place::frame:
@@ -308,7 +315,7 @@ struct ClassifyTile {
     const Threads threads(block);
     for (int base = 0; base < tile.count(); base += threads.count()) {
       const int k = base + threads.index();
-      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const bool wanted = is_wanted(tile, scratch, k);
       const uint32_t rule = find_in_tree(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       const Outcome outcome =
@@ -352,7 +359,7 @@ struct ClassifyTile {
     const Threads threads(block);
     for (int base = 0; base < tile.count(); base += threads.count()) {
       const int k = base + threads.index();
-      const bool wanted = k < tile.count() && !scratch.too_short[k];
+      const bool wanted = is_wanted(tile, scratch, k);
       const uint32_t id = find_in_tables(threads, image, scratch, wanted ? k : 0, wanted);
       if (k >= tile.count() || threads.rank() != 0) continue;
       Outcome outcome = image.outcome(kNoRule);

@@ -107,7 +107,7 @@ struct Image {
   uint32_t words;            ///< of a bit vector: a multiple of 8
   uint32_t aggregate_words;  ///< of an aggregate
   uint32_t dimension_count;  ///< at least kFields
-  uint16_t by_version;       ///< 1 if rules tell IPv4 and IPv6 apart
+  Versions versions;         ///< that rules tell apart
   uint16_t no_match;         ///< what becomes of packets that hit no rule, as Rule::next
   uint32_t most_listed;      ///< rules for which there is room in `listed`
   uint64_t moment;           ///< the present one: its number, and in the upper half the rules that are listed

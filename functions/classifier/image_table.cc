@@ -27,7 +27,7 @@ void put_places(Image& image, const Layout& layout) {
     image.dimensions[d].value = d;
     image.dimensions[d].mask = ~0u;
   }
-  image.by_version = find(layout, kIpVersion) ? 1 : 0;
+  image.versions = versions_of(layout);
 }
 
 void take_room_to_list(Image& image, size_t conditions, size_t& end) {

@@ -26,7 +26,7 @@ bool read_ports(const PacketView& packet, uint32_t* values, size_t stride) {
 
 }  // namespace
 
-KeyReader::KeyReader(Layout layout) : layout_(std::move(layout)), has_version_(find(layout_, kIpVersion).has_value()) {}
+KeyReader::KeyReader(Layout layout) : layout_(std::move(layout)), versions_(versions_of(layout_)) {}
 
 bool KeyReader::read_ip4(const PacketView& packet, uint32_t* values, size_t stride, bool& later_fragment) const {
   const uint8_t* header = packet.frame + packet.network;
@@ -51,7 +51,7 @@ void KeyReader::read_more(const PacketView& packet, bool later_fragment, uint32_
   const uint32_t network_bytes = packet.bytes - packet.network,
                  transport_bytes = later_fragment ? 0 : packet.bytes - packet.transport;
   const uint8_t* network = packet.frame + packet.network;
-  const bool is_ip6 = has_version_ && network[0] >> 4 == 6;
+  const bool is_ip6 = versions_ == Versions::both && network[0] >> 4 == 6;
   const uint32_t* key = values;
   values += kFields * stride;
   for (const auto& [kind, length, offset] : layout_) {
@@ -90,26 +90,27 @@ void KeyReader::read_more(const PacketView& packet, bool later_fragment, uint32_
   }
 }
 
-bool KeyReader::read(const PacketView& packet, uint32_t* values, size_t stride) const {
+Reading KeyReader::read(const PacketView& packet, uint32_t* values, size_t stride) const {
   for (size_t f = 0; f < this->values(); ++f) values[f * stride] = 0;
-  if (packet.bytes - packet.network < kNetworkBytes) return false;
+  if (packet.bytes - packet.network < kNetworkBytes) return Reading::too_short;
   bool later_fragment = false;
-  const unsigned version = has_version_ ? packet.frame[packet.network] >> 4 : 4;
-  const bool whole = version == 4   ? read_ip4(packet, values, stride, later_fragment)
-                     : version == 6 ? read_ip6(packet, values, stride)
-                                    : true;
+  const unsigned version = packet.frame[packet.network] >> 4;
+  if (version != 4 && versions_ == Versions::ip4) return Reading::not_ip4;
+  const bool whole = version == 4                                  ? read_ip4(packet, values, stride, later_fragment)
+                     : version == 6 && versions_ == Versions::both ? read_ip6(packet, values, stride)
+                                                                   : true;
   if (!whole)
     for (size_t f = 0; f < kFields; ++f) values[f * stride] = 0;
   else if (!layout_.empty())
     read_more(packet, later_fragment, values, stride);
-  return whole;
+  return whole ? Reading::whole : Reading::too_short;
 }
 
 Access KeyReader::access() const {
   using enum heddle::Base;
-  Access access{.reads = {{l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
+  Access access{.reads = {{l3, 0, 1}, {l3, 6, 8}, {l3, 9, 10}, {l3, 12, 20}, {l4, 0, 4}},
                 .column_reads = columns(Column::l3, Column::l4)};
-  if (has_version_) access.reads.insert(access.reads.end(), {{l3, 0, 1}, {l3, 6, 40}});
+  if (versions_ == Versions::both) access.reads.push_back({l3, 6, 40});
   for (const auto& [kind, length, offset] : layout_) {
     const int from = offset, to = offset + length;
     if (kind == Place::vlan) access.column_reads |= columns(Column::vlan);

@@ -13,18 +13,24 @@ struct PacketView {
   uint32_t vlan, paint;  ///< the columns
 };
 
-/** Reads what rules ask for: a Key, and behind it the values of a layout's places. A layout without the place `version`
- *  takes every packet for IPv4; with it, Key has the first four bytes of IPv6 addresses, and the protocol is IPv6's
- *  next header. */
+/** What has been read of a packet. */
+enum class Reading : uint8_t {
+  whole,
+  too_short,  ///< for the headers that it must have (see BitVectorClassifier)
+  not_ip4     ///< and the rules are for packets of IPv4 only
+};
+
+/** Reads what rules ask for: a Key, and behind it the values of a layout's places. With the place `version` in the
+ *  layout, Key has the first four bytes of IPv6 addresses, and the protocol is IPv6's next header. Without it, see
+ *  versions_of(). */
 class KeyReader {
  public:
   explicit KeyReader(Layout layout = {});
 
   const Layout& layout() const { return layout_; }
   size_t values() const { return kFields + layout_.size(); }
-  /** Sets values[f * stride]; false if the packet is too short for the headers that it must have (see
-   *  BitVectorClassifier), with all values 0. */
-  bool read(const PacketView& packet, uint32_t* values, size_t stride) const;
+  /** Sets values[f * stride]; all to 0 unless the packet is whole. */
+  Reading read(const PacketView& packet, uint32_t* values, size_t stride) const;
   /** What that reads. */
   Access access() const;
 
@@ -34,7 +40,7 @@ class KeyReader {
   void read_more(const PacketView& packet, bool later_fragment, uint32_t* values, size_t stride) const;
 
   Layout layout_;
-  bool has_version_ = false;
+  Versions versions_;
 };
 
 }  // namespace heddle::classifier

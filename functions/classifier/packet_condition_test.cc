@@ -100,6 +100,42 @@ TEST_P(ConditionsOfPackets, Ip6AndIp4InOneSet) {
   }
 }
 
+/** Bytes 12 to 19 of an IPv6 header are no IPv4 addresses. */
+TEST_P(ConditionsOfPackets, OthersThanIp4HitNoRuleForIp4) {
+  std::vector<Frame> frames = {
+      packet_of({0x0a000001, 0x0a000002, 9, 80, 6}, 20), packet6("2001:db8:a00:1:a00:2::", "2001:db8::1", 6, 80),
+      packet6("2001:db8:a00:1:a00:2::", "2001:db8::1", 17, 80), packet6("2001:db8:a00:1:a00:2::", "2001:db8::1", 6, 80),
+      packet6("2001:db8:a00:1:a00:2::", "2001:db8::1", 6, 80)};
+  frames[1].bytes[kL3 + 9] = 6;      // as the protocol is in IPv4
+  frames[2].bytes.resize(kL3 + 20);  // no byte where ports would be
+  frames[3].bytes[kL3] = 0x05;       // of no version
+  frames[4].bytes.resize(kL3 + 19);
+  frames[2].column[static_cast<int>(Column::l4)] = kL3 + 20;
+  frames[2].bytes[kL3 + 9] = 6;
+  const std::string rule = "@10.0.0.0/8 10.0.0.0/8 0 : 65535 0 : 65535 0x00/0x00",
+                    tcp = std::string(kAny) + "0x06/0xFF";
+  for (const std::string& engine : engines_on(GetParam())) {
+    const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + " 0, " + tcp + " 0, " +
+                                  kAny + "0x00/0x00 0, DEFAULT 1, ENGINE " + engine +
+                                  "); c[0] -> s0 :: TestSink(READS rule); c[1] -> s1 :: TestSink(READS rule);",
+                              GetParam(), frames);
+    EXPECT_EQ(numbers_of(result, "s0"), (std::vector<uint32_t>{0})) << engine;
+    EXPECT_EQ(numbers_of(result, "s1"), (std::vector<uint32_t>{kNoRule, kNoRule, kNoRule})) << engine;
+    EXPECT_EQ(result.drop("c.short"), 1u);
+  }
+  for (const std::string& engine : engines_of_conditions(GetParam())) {
+    for (const std::string more : {"frame[12/2]=0x86dd", "ip[0/1]=0x60/0xf0"}) {
+      const Result result = run("TestSource(SETS \"l3 l4\") -> c :: BitVectorClassifier(" + rule + " 0, " + tcp +
+                                    " 0, " + kAny + "0x00/0x00 " + more + " 0, DEFAULT 1, ENGINE " + engine +
+                                    "); c[0] -> s0 :: TestSink(READS rule); c[1] -> s1 :: TestSink(READS rule);",
+                                GetParam(), frames);
+      EXPECT_EQ(numbers_of(result, "s0"),
+                more[0] == 'f' ? (std::vector<uint32_t>{0, 2, 2, 2}) : (std::vector<uint32_t>{0, 2, 2}))
+          << engine << more;
+    }
+  }
+}
+
 TEST_P(ConditionsOfPackets, RangesOfIp6) {
   const std::vector<Frame> frames = {packet6("2001:db8::1", "::1", 6, 80),
                                      packet6("2001:db8::", "::1", 6, 80),

@@ -43,6 +43,13 @@ struct Place {
 constexpr Place kTcpFlags{Place::transport, 1, 13}, kVlan{Place::vlan, 2, 0}, kPaint{Place::paint, 1, 0},
     kIpVersion{Place::version, 1, 0};
 
+/** Packets of which IP versions a set has rules for. */
+enum class Versions : uint16_t {
+  ip4,   ///< others hit no rule
+  both,  ///< IPv4 and IPv6, told apart
+  any    ///< rules look at bytes of any protocol; the 5-tuple is that of IPv4, and of others 0
+};
+
 /** Asks for low <= (value & mask) <= high. The mask has all bits of the place, or low is high. */
 struct Condition {
   Place place;

@@ -205,7 +205,7 @@ BuiltImage build_vectors(std::span<const SetRule> rules, uint16_t no_match, size
     throw Error(format("%zu rules need bit vectors of %zu MB, and MEMORY allows %zu MB", rules.size(),
                        (bytes + kMegabyte - 1) / kMegabyte, most_bytes / kMegabyte));
   image.no_match = no_match;
-  image.by_version = find(layout, kIpVersion) ? 1 : 0;
+  image.versions = versions_of(layout);
   BuiltImage built{map_huge_pages(bytes), bytes};
   std::byte* const memory = built.memory.get();
   std::memcpy(memory, &image, sizeof image);
