@@ -1,12 +1,15 @@
 """Programs can be stopped, whatever they read or wait for."""
 
 import os
+import random
 import signal
 import subprocess
+import time
 
 import pytest
 from whole import captures
 from whole.captures import packets_of
+from whole.control import Control
 from whole.program import Report, quoted, wait_until
 
 LIMIT = ["--time", "0.2"]
@@ -160,3 +163,42 @@ def test_hangup_while_tables_load(heddle, tmp_path):
             file.write("0.0.0.0/0 0\n")
         assert running.process.stderr.readline() == b"heddle: l: reloaded\n"
         assert running.interrupt().code == 0
+
+
+def large_firewall(count):
+    """Rules of which any structure takes long to build."""
+    rng = random.Random(1)
+
+    def prefix():
+        length = rng.choice([0, 0, 4, 8, 16, 24])
+        return f"{rng.randrange(256)}.{rng.randrange(256)}.{rng.randrange(256)}.0/{length}"
+
+    def ports():
+        low, high = sorted(rng.sample(range(65536), 2))
+        return f"{low} : {high}"
+
+    return "".join(f"@{prefix()} {prefix()} {ports()} {ports()} 0x00/0x00 deny\n" for _ in range(count))
+
+
+@pytest.mark.parametrize("by_signal", [True, False])
+def test_a_signal_ends_a_long_reload(heddle, tmp_path, by_signal):
+    """Whoever has asked for it: the rules stay, and all that has been dropped is in the report."""
+    file = tmp_path / "rules"
+    file.write_text("@0/0 0/0 0 : 65535 0 : 65535 0x00/0x00 allow\n")
+    chain = f"Idle -> CheckIPHeader(14) -> f :: Firewall(RULES {quoted(file)}, ENGINE hypersplit, MEMORY 100000, DEFAULT deny) -> Discard"
+    with heddle.start("run", "--json", "-u", tmp_path / "control", "-e", chain) as running:
+        control = Control(tmp_path / "control")
+        assert control.read("f.count") == "1"
+        file.write_text(large_firewall(20000))
+        if by_signal:
+            running.process.send_signal(signal.SIGHUP)
+        else:
+            control.socket.sendall(b"WRITE f.reload x\r\n")
+        time.sleep(1.5)
+        begun = time.monotonic()
+        running.process.send_signal(signal.SIGTERM)
+        result = running.wait()
+    assert time.monotonic() - begun < 5
+    assert result.code == 0 and Report(result.json).one("f")["statistics"]["rules"] == 1
+    if by_signal:
+        assert "f: the program is about to end; the rules stay as they are" in result.err

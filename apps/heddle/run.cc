@@ -24,6 +24,7 @@ namespace {
 
 volatile sig_atomic_t interrupts = 0, hangups = 0, reading_chain = 0;
 std::atomic<Engine*> running_engine = nullptr;
+static_assert(std::atomic<Engine*>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 void on_interrupt(int number) {
   interrupts = interrupts + 1;
   if (reading_chain != 0) {  // files and tables; there is nothing yet that would have to be closed
@@ -32,7 +33,8 @@ void on_interrupt(int number) {
     _exit(128 + number);
   }
   if (interrupts > 2) _exit(130);  // someone insists
-  // At once: what the program waits for may have to know, as an element that waits for a pipe's reader.
+  // At once: what the program waits for may have to know, as a handler that builds a table for long, or an element that
+  // waits for a pipe's reader.
   if (Engine* const engine = running_engine) engine->stop();
 }
 void on_hangup(int) { hangups = hangups + 1; }

@@ -301,6 +301,28 @@ double megabytes(const std::string& text, const std::string& what) {
   return at == std::string::npos ? 0 : std::stod(text.substr(at + what.size()));
 }
 
+/** Of a build that nobody wants any more, the set stays as it is. */
+TEST(RuleEngines, EndTheirBuildWhenItIsUnwanted) {
+  auto random = test::random_for("unwanted builds");
+  const std::vector<Rule> few = random_rules(random, 20), many = random_rules(random, 3000);
+  for (const std::optional<EngineKind> kind :
+       {std::optional<EngineKind>(), std::optional(EngineKind::bitvector), std::optional(EngineKind::hypersplit)}) {
+    RuleEngine::Limits limits{0, size_t{1} << 30};
+    auto engine = kind ? make_engine(*kind, limits) : std::make_unique<AutoEngine>(limits);
+    RuleSet set;
+    set.load(few, 1, *engine);
+    int calls = 0;
+    *limits.check_wanted = [&] {
+      if (++calls == 10) throw Unwanted("it is late");
+    };
+    EXPECT_THROW(set.load(many, 1, *engine), Unwanted);
+    EXPECT_EQ(calls, 10);
+    EXPECT_EQ(set.size(), few.size());
+    set.load(many, 1, *engine);
+    EXPECT_EQ(set.size(), many.size());
+  }
+}
+
 TEST(RuleEngines, SayAboutHowLargeATreeWouldBe) {
   for (const char* like : {"acl", "fw", "ipc"}) {
     SCOPED_TRACE(like);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -50,6 +51,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   classifier::Layout layout_of(const std::vector<classifier::SetRule>& rules) const;
   /** Takes the engine that ENGINE asks for, with these rules; it has none yet. Throws Error. */
   void take_rules(std::vector<classifier::SetRule> rules);
+  /** Has builds of the engine end when the program is to end. */
+  void watch();
   /** Takes an engine. `automatic`: it, if it chooses by itself. */
   void take_engine(std::unique_ptr<classifier::RuleEngine> engine, const classifier::AutoEngine* automatic = nullptr);
   void take_auto_engine();
@@ -82,6 +85,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   std::vector<classifier::Rule> own_rules_;  // those of the arguments
   classifier::RuleEngine::Limits limits_;
   uint32_t step_ = 1;
+  std::function<bool()> stopping_;
   std::atomic<size_t> count_{0};  // rules in the set, for statistics(), which runs beside changes
 };
 
@@ -208,8 +212,10 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *      engine                    (read) the engine, and why
  *      memory                    (read) bytes of the engine's structure
  *      reload                    (write) reads RULES again and replaces all rules at once, those that handlers have
- *                                added as well; a file with errors changes nothing, and the error names all of them, as
- *                                when the program starts. SIGHUP does it for all elements with this handler
+ *                                added as well, and hits begin anew; a file with errors changes nothing, and the error
+ *                                names all of them, as when the program starts. SIGHUP does it for all elements with
+ *                                this handler. Handlers are called one at a time, so others, of all elements, wait
+ *                                while a large set is built; packets do not, and SIGTERM and SIGINT end it
  *
  *  Errors: every line and argument that is no rule, with the reason, of a file with more than 100 such lines the first
  *  100 and how many others there are; an output that is not connected; too many rules for MEMORY, or for the GPU's

@@ -223,8 +223,16 @@ std::string RuleElement::choice() const {
 void RuleElement::start(const Environment& environment) {
   if (!why_no_gpu_.empty())
     std::fprintf(stderr, "%s: on the CPU, not on a GPU: %s\n", name.c_str(), why_no_gpu_.c_str());
+  stopping_ = environment.stopping;
+  watch();
   engine_->start();
   hits_.start(environment.threads);
+}
+
+void RuleElement::watch() {
+  *limits_.check_wanted = [this] {
+    if (stopping_ && stopping_()) throw classifier::Unwanted("the program is about to end; the rules stay as they are");
+  };
 }
 
 Access RuleElement::access(Processor) const {

@@ -2,18 +2,24 @@
 
 #include <memory>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
 #include "core/table.h"
 #include "functions/classifier/field.h"
-#include "functions/classifier/image.h"
+#include "functions/classifier/image_table.h"
 #include "functions/classifier/rule.h"
 #include "functions/classifier/simd.h"
 
 namespace heddle::classifier {
 
 class RuleSet;
+
+/** What a check throws when nobody wants what is being built any more, for the program is about to end. */
+struct Unwanted : std::runtime_error {
+  using runtime_error::runtime_error;
+};
 
 /** What looks packets up: a search structure for a set of rules. One thread changes it while any number classify; a
  *  change is seen as a whole or not at all by each call of classify(). What a change replaces stays until reclaim(). */
@@ -26,10 +32,12 @@ class RuleEngine : public Retiring {
     SearchForm form{};            ///< of bit vectors
     double changes = 0;           ///< that are expected, a second; for ENGINE auto
     Simd simd = simds().front();  ///< for lookups on a CPU, but for rte_acl's; one of simds()
+    /** What builders call, and may be changed between builds: for who has the element that has the engine. */
+    std::shared_ptr<CheckWanted> check_wanted = std::make_shared<CheckWanted>([] {});
   };
 
   /** Makes `rules` the set, ascending by number, each with an id that no rule of the set before has. Throws Error, with
-   *  the set unchanged, if it does not fit; it says how much the set needs. */
+   *  the set unchanged, if it does not fit; it says how much the set needs. Throws what Limits::check_wanted does. */
   virtual void load(std::span<const SetRule> rules) = 0;
   /** Rules with the ids `gone` leave and those of `added` enter; `all` is what the set is then. Throws as load()
    *  does. */

@@ -48,17 +48,16 @@ void ImageEngine::take(Structure structure) {
 
 void ImageEngine::load(std::span<const SetRule> rules) {
   rebuild_ = nullptr;
-  take(build(std::vector<SetRule>(rules.begin(), rules.end()), [] {}));
+  take(build(std::vector<SetRule>(rules.begin(), rules.end()), *limits_.check_wanted));
 }
 
 void ImageEngine::begin_rebuild() {
   auto job = std::make_unique<Rebuild>();
   const auto work = [this, job = job.get(), rules = listing_->rules(),
                      changes = changes_](const std::stop_token& stop) {
-    struct Unwanted {};
     try {
       job->structure = build(changes.made_to(*rules), [&] {
-        if (stop.stop_requested()) throw Unwanted();
+        if (stop.stop_requested()) throw Unwanted("the engine goes");
       });
     } catch (...) {  // what is wrong is said to the change that finds no room
     }
