@@ -174,6 +174,39 @@ def test_matches_stay(heddle, tmp_path, device):
     assert run.report.one("s")["statistics"]["matches"] == 200
 
 
+@pytest.mark.parametrize("engine", ["auto", "bitvector", "tuple", "hypersplit"])
+@pytest.mark.parametrize("device", ["cpu", "simt"])
+def test_rules_and_hits_stay(heddle, tmp_path, device, engine):
+    """Also if another element's arguments change; not where its own do."""
+    file = tmp_path / "rules"
+    any_port = "0 : 65535 0 : 65535 0x11/0xFF"
+    file.write_text(f"@10.0.0.0/8 0/0 {any_port} allow\n@192.0.2.0/24 0/0 {any_port} deny\n")
+    udp = judge.transport(17, 1, 2, 0)
+    packets = [judge.ip4(judge.packed(source), b"\12\0\0\2", 17, udp) for source in ("10.0.0.1", "172.16.0.1")]
+    source = captures.write(tmp_path / "in.pcap", packets * 100)
+    chain = (
+        f"f :: FromDump({quoted(source)}) -> CheckIPHeader(14) -> p :: Paint(1)"
+        f" -> w :: Firewall(RULES {quoted(file)}, ENGINE {engine}, DEFAULT {{}}) {{}} -> Discard"
+    )
+    with running(heddle, tmp_path, chain.format("deny", ""), "--device", device) as (_, control):
+        wait_until(lambda: control.read("f.count") == "200" and control.read("w.hits").split() == ["0", "100"])
+        control.write("w.add", f"7 @172.16.0.0/12 0/0 {any_port} allow")
+        control.write("w.remove", "1")
+        for change in (("p.config", "2"), ("hotconfig", chain.format("deny", "-> Null")), ("p.config", "3")):
+            control.write(*change)
+            assert control.read("w.count") == "2"
+            assert control.read("w.hits").split() == ["0", "100"]
+            assert control.read("w.lookup 172.16.0.1 1.1.1.1 1 1 17") == "7 0"
+            assert control.read("w.lookup 192.0.2.1 1.1.1.1 1 1 17") == "-1 deny"
+        control.write("w.add", f"8 @172.32.0.0/12 0/0 {any_port} allow")
+        assert control.read("w.count") == "3"
+        # Packets go by these rules, wherever they are looked up.
+        control.write("hotconfig", chain.format("deny", "-> Null").replace("f ::", "g ::"))
+        wait_until(lambda: control.read("w.hits").split() == ["0", "200", "7", "100"])
+        control.write("hotconfig", chain.format("allow", ""))
+        assert control.read("w.count") == "2" and control.read("w.lookup 172.16.0.1 1.1.1.1 1 1 17") == "-1 0"
+
+
 def test_another_table_is_another_table(heddle, tmp_path):
     chain = "Idle -> GetIPAddress(16) -> r :: RadixIPLookup({} 0) -> Discard"
     with running(heddle, tmp_path, chain.format("10.0.0.0/8")) as (_, control):

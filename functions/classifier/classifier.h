@@ -28,6 +28,7 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   void placed(bool on_gpu) override;
   std::string choice() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   size_t gpu_states() const override { return classifier::kMaxRules; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
@@ -63,6 +64,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   /** One such line, `changes` being those before it. Throws Error. */
   void read_change(const std::string& line, std::map<uint32_t, std::optional<classifier::Rule>>& changes) const;
   void reload();
+  /** Whether the other's rules mean the same here: outputs, fields and engines are alike. */
+  bool can_have_rules_of(const RuleElement& other) const;
   /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not
    *  look at. */
   void fit(classifier::Rule& rule) const;

@@ -29,6 +29,32 @@ void RuleElement::reload() {
   count_ = rules_.size();
 }
 
+bool RuleElement::can_have_rules_of(const RuleElement& other) const {
+  return outputs == other.outputs && reader_.layout() == other.reader_.layout() &&
+         (automatic_ == nullptr) == (other.automatic_ == nullptr);
+}
+
+void RuleElement::take_state(Element& old_element) {
+  auto& old = static_cast<RuleElement&>(old_element);
+  const RuleElement& heir = predecessor == &old ? *this : old;
+  if (!heir.same_arguments || !can_have_rules_of(old)) return;
+  old.fetch_hits();
+  for (RuleElement* one : {this, &old}) std::erase(one->retiring, one->engine_.get());
+  std::swap(engine_, old.engine_);
+  std::swap(limits_, old.limits_);
+  std::swap(automatic_, old.automatic_);
+  std::swap(choice_, old.choice_);
+  rules_.swap(old.rules_);
+  for (RuleElement* one : {this, &old}) {
+    one->table = one->engine_->table();
+    one->retiring.push_back(one->engine_.get());
+    for (Retiring* retiring : one->retiring) retiring->reclaim();
+    one->count_ = one->rules_.size();
+    one->watch();
+  }
+  hits_.take(old.hits_);
+}
+
 void RuleElement::fit(Rule& rule) const {
   check_places(rule, reader_.layout());
   complete(rule, reader_.layout());

@@ -39,6 +39,11 @@ class Hits {
     if (so_far != 0 && id >= before_.size()) before_.resize(id + 1);
     if (id < before_.size()) before_[id] = so_far;
   }
+  /** Moves all that `of` has counted, of rules that keep their ids; back by a call the other way round. */
+  void take(Hits& of) {
+    used_ = std::max(used_, of.used_);
+    for (uint32_t id = 0; id < of.used_; ++id) take(id, of, id);
+  }
   /** Moves what `of` has counted of a rule by its id there to this one's. By a call the other way round it is back. */
   void take(uint32_t id, Hits& of, uint32_t its_id) {
     const uint64_t packets = of[its_id];

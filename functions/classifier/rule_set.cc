@@ -96,6 +96,11 @@ void RuleSet::change(std::span<const RuleChange> changes, RuleEngine& engine) {
   retired_.insert(retired_.end(), gone.begin(), gone.end());
 }
 
+void RuleSet::swap(RuleSet& other) {
+  std::swap(*this, other);
+  on_new_id.swap(other.on_new_id);
+}
+
 const SetRule* RuleSet::find(uint32_t number) const {
   const auto found = rules_.find(number);
   return found == rules_.end() ? nullptr : &found->second;

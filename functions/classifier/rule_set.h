@@ -32,6 +32,9 @@ class RuleSet : public Retiring {
   /** Makes all of `changes`, at most one a number. Throws what the engine does, with nothing changed. */
   void change(std::span<const RuleChange> changes, RuleEngine& engine);
 
+  /** Exchanges the rules; those who are told of new ids stay. */
+  void swap(RuleSet& other);
+
   /** The first part of the rule; null if there is none. */
   const SetRule* find(uint32_t number) const;
   /** Ids of all its parts. */
