@@ -1,6 +1,7 @@
 // What `nft list ruleset` prints: the rules of one chain and of those that it jumps to, without state.
 
 #include <algorithm>
+#include <functional>
 
 #include "convert/rules/chains.h"
 #include "convert/rules/nft_ruleset.h"
@@ -12,31 +13,45 @@
 namespace heddle::classifier {
 namespace {
 
-/** The chain that is wanted; null if it cannot be told. */
-const nft::Chain* chosen(const std::vector<nft::Chain>& chains, const std::string& wanted) {
-  std::vector<const nft::Chain*> fit;
+using ChainList = std::vector<const nft::Chain*>;
+
+/** The chains that may be meant. */
+ChainList fitting(const std::vector<nft::Chain>& chains, const std::string& wanted) {
+  ChainList fit;
   // A policy that forbids says something as well.
   const auto says = [](const nft::Chain& chain) {
     return !chain.rules.empty() || (chain.hook == "forward" && chain.policy == kDeny);
   };
   for (const nft::Chain& chain : chains)
-    if (!wanted.empty() ? chain.name == wanted || chain.name.ends_with(" " + wanted) : says(chain))
+    if (!wanted.empty() ? chain.full_name() == wanted || chain.full_name().ends_with(" " + wanted) : says(chain))
       fit.push_back(&chain);
   // Others are jumped to from those that have a place.
   if (wanted.empty() && std::ranges::any_of(fit, [](const auto* chain) { return !chain->hook.empty(); }))
     std::erase_if(fit, [](const auto* chain) { return chain->hook.empty(); });
-  if (fit.size() > 1 && wanted.empty()) std::erase_if(fit, [](const auto* chain) { return chain->hook != "forward"; });
-  if (fit.empty() && wanted.empty() && chains.size() == 1) return &chains[0];
-  return fit.size() == 1 ? fit[0] : nullptr;
+  const auto forwards = [](const auto* chain) { return chain->hook == "forward"; };
+  if (wanted.empty() && fit.size() > 1 && std::ranges::any_of(fit, forwards)) std::erase_if(fit, std::not_fn(forwards));
+  if (wanted.empty() && fit.empty() && chains.size() == 1) return {&chains[0]};
+  return fit;
+}
+
+/** What --chain takes for it. */
+std::string name_of(const nft::Chain& chain, const std::vector<nft::Chain>& chains) {
+  const auto same = std::ranges::count(chains, chain.name, &nft::Chain::name);
+  return same > 1 ? chain.full_name() : chain.name;
+}
+
+std::string names_of(const ChainList& some, const std::vector<nft::Chain>& chains) {
+  std::string names;
+  for (const nft::Chain* one : some) names += (names.empty() ? "'" : ", '") + name_of(*one, chains) + "'";
+  return names;
 }
 
 /** The chains of the tables, as they jump to each other: by "FAMILY TABLE CHAIN". */
 class TableChains : public ForeignChains {
  public:
   explicit TableChains(const nft::Ruleset& ruleset) : sets_(ruleset.sets) {
-    for (const nft::Chain& chain : ruleset.chains) chains_[key_of(chain)] = &chain;
+    for (const nft::Chain& chain : ruleset.chains) chains_[chain.full_name()] = &chain;
   }
-  static std::string key_of(const nft::Chain& chain) { return chain.family + " " + chain.name; }
   size_t lines(const std::string& chain) const override { return chains_.at(chain)->rules.size(); }
   size_t number(const std::string& chain, size_t i) const override { return rule(chain, i)[0].line; }
   std::string text(const std::string& chain, size_t i) const override { return nft::text_of_words(rule(chain, i)); }
@@ -70,21 +85,26 @@ RuleList read_nft(const std::string& name, std::string_view text, const RuleList
   const auto words = nft::words_of_ruleset(text, mistakes);
   const nft::Ruleset ruleset = nft::read_ruleset(words, mistakes);
   const std::vector<nft::Chain>& chains = ruleset.chains;
-  const nft::Chain* chain = chosen(chains, wanted);
-  if (chain == nullptr) {
-    std::string names;
-    for (const auto& one : chains) names += (names.empty() ? "'" : ", '") + one.name + "'";
-    const std::string why = chains.empty()   ? "the end, and there is no chain"
-                            : wanted.empty() ? "it does not say which chain is meant; name one with --chain: " + names
-                                             : in_quotes(wanted) + " is not one of its chains; there are " + names;
+  const ChainList fit = fitting(chains, wanted);
+  if (fit.size() != 1) {
+    ChainList all;
+    for (const nft::Chain& one : chains) all.push_back(&one);
+    const std::string names = names_of(fit.empty() ? all : fit, chains);
+    const std::string why =
+        chains.empty()   ? "the end, and there is no chain"
+        : wanted.empty() ? "it does not say which chain is meant; name one with --chain: " + names_of(all, chains)
+        : fit.empty()
+            ? in_quotes(wanted) + " is not one of its chains; there are " + names
+            : in_quotes(wanted) + format(" may be %zu of its chains; name one with --chain: ", fit.size()) + names;
     mistakes.add(words.back().line, why);
     return list;
   }
-  list.chain = chain->name;
+  const nft::Chain* chain = fit[0];
+  list.chain = name_of(*chain, chains);
   list.policy = chain->policy;
   list.both_versions = chain->family == "inet";
   const TableChains tables(ruleset);
-  const size_t read = ChainReader(tables, options.skip_unsupported, list, mistakes).read(TableChains::key_of(*chain));
+  const size_t read = ChainReader(tables, options.skip_unsupported, list, mistakes).read(chain->full_name());
   for (const auto& each : chains) list.left_out += each.rules.size();
   list.left_out -= read;
   return list;

@@ -18,6 +18,7 @@ using Sets = std::map<std::string, Set, std::less<>>;
 
 struct Chain {
   std::string family, name;  ///< of the table; "TABLE CHAIN"
+  std::string full_name() const { return family + " " + name; }
   std::string table() const { return family + " " + name.substr(0, name.find(' ')); }
   std::optional<uint16_t> policy;
   std::string hook;

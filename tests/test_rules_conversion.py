@@ -1,0 +1,40 @@
+"""`heddle rules` with what hosts print: chains of one name, both versions, names of types and codes, lines that only tell
+of packets; and what the element says of files that are no rule files."""
+
+import re
+import shutil
+import subprocess
+
+import pytest
+from whole import captures, judge
+from whole.control import Control
+from whole.program import quoted
+
+ANY = "0 : 65535"
+ALL = f"@0/0 0/0 {ANY} {ANY} 0x00/0x00"
+
+
+def table(family, chain, *rules, hook="type filter hook forward priority 0; policy drop;"):
+    return f"table {family} filter {{\nchain {chain} {{\n{hook}\n" + "".join(f"{rule}\n" for rule in rules) + "}\n}\n"
+
+
+def inet(*rules, policy="drop"):
+    return table("inet", "c", *rules, hook=f"type filter hook forward priority 0; policy {policy};")
+
+
+# ---- chains
+
+
+def test_chains_of_both_versions_are_told_apart(heddle, tmp_path):
+    """As iptables-nft and ip6tables-nft leave them behind."""
+    rules = tmp_path / "rules.nft"
+    rules.write_text(table("ip", "FORWARD", "tcp dport 80 accept") + table("ip6", "FORWARD", "tcp dport 81 accept"))
+    for chain in (None, "FORWARD", "filter FORWARD"):
+        err = heddle.fails("rules", "check", rules, *(["--chain", chain] if chain else []))
+        assert "'ip filter FORWARD', 'ip6 filter FORWARD'" in err, err
+        assert ("may be 2 of its chains" in err) == (chain is not None), err
+    assert "'x' is not one of its chains; there are 'ip filter" in heddle.fails("rules", "check", rules, "--chain", "x")
+    for family, version, port in (("ip", "@0.0.0.0/0", 80), ("ip6", "@::/0", 81)):
+        done = heddle("rules", "convert", rules, "--chain", f"{family} filter FORWARD")
+        assert done.code == 0 and f"chain {family} filter FORWARD" in done.out
+        assert done.out.splitlines()[1].startswith(version) and f"{port} : {port}" in done.out
