@@ -38,3 +38,25 @@ def test_chains_of_both_versions_are_told_apart(heddle, tmp_path):
         done = heddle("rules", "convert", rules, "--chain", f"{family} filter FORWARD")
         assert done.code == 0 and f"chain {family} filter FORWARD" in done.out
         assert done.out.splitlines()[1].startswith(version) and f"{port} : {port}" in done.out
+
+
+def test_the_version_of_iptables_is_said_or_asked_for(heddle, tmp_path):
+    path = tmp_path / "saved"
+    head = "-P FORWARD DROP\n-A FORWARD -p tcp -m tcp --dport 443 -j ACCEPT\n"
+    path.write_text(head)
+    assert "say so with --family ip or --family ip6" in heddle.fails("rules", "convert", path)
+    for family, start in (("ip", "@0.0.0.0/0"), ("ip6", "@::/0")):
+        out = heddle("rules", "convert", path, "--family", family).out
+        assert out.splitlines()[1].startswith(start)
+    for more, start in {
+        "-p ipv6-icmp": "@::/0",
+        "-p icmp": "@0.0.0.0/0",
+        "-s 2001:db8::/32": "@::/0",
+        "-s 192.0.2.1/32": "@0.0.0.0/0",
+    }.items():
+        path.write_text(f"{head}-A FORWARD {more} -j ACCEPT\n")
+        assert heddle("rules", "convert", path).out.splitlines()[1].startswith(start), more
+        other = "ip6" if start == "@0.0.0.0/0" else "ip"
+        assert "--family says the other version" in heddle.fails("rules", "convert", path, "--family", other)
+    path.write_text(f"{ALL} allow\n")
+    assert "--family is for iptables" in heddle.fails("rules", "check", path, "--family", "ip")

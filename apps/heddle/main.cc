@@ -330,6 +330,11 @@ int heddle_main(std::vector<std::string> words) {
         ->check(CLI::IsMember({"auto", "classbench", "listing", "iptables", "nft", "ipfilter"}));
     command->add_option("--chain", rules.options.chain, "iptables, nft: whose rules; default: those of forwarding")
         ->type_name("NAME");
+    command
+        ->add_option("--family", rules.options.family,
+                     "iptables: ip or ip6, where nothing in the file says (`ip6tables -S`)")
+        ->transform(CLI::CheckedTransformer(std::map<std::string, int>{{"ip", 4}, {"ip6", 6}}))
+        ->type_name("ip|ip6");
     command->add_flag("--skip-unsupported", rules.options.skip_unsupported,
                       "iptables, nft: leave out lines that have no equal without state, and list them");
     return command;

@@ -73,6 +73,7 @@ class Saved {
 
   std::map<std::string, Chain> chains;  ///< of the table filter, those that are always there included
   int family = 0;                       ///< 4 or 6; 0: nothing says
+  int hinted = 0;                       ///< the same by what rules ask for, if they have no addresses
   size_t last = 0, rules = 0;           ///< lines, rules of all tables
 
  private:
@@ -113,9 +114,27 @@ class Saved {
     constexpr std::string_view kOfAddresses[] = {"-s", "--source", "-d", "--destination", "--src-range", "--dst-range"};
     for (size_t i = 2; i + 1 < words.size() && family == 0; ++i)
       if (std::ranges::count(kOfAddresses, words[i]) > 0) family = words[i + 1].find(':') != std::string::npos ? 6 : 4;
+    for (size_t i = 2; i < words.size() && hinted == 0; ++i)
+      hinted = hint(words[i], i + 1 < words.size() ? words[i + 1] : "");
     if (chain->second.lines.size() == kMaxRules)
       throw Error(format("is not supported: its chain has more than %u rules", kMaxRules));
     chain->second.lines.emplace_back(number, std::move(words));
+  }
+
+  /** The version of what only one of the two programs has; 0: another word. */
+  static int hint(const std::string& word, const std::string& next) {
+    const auto either = [](const std::string& text, std::initializer_list<const char*> list) {
+      return std::ranges::find(list, text) != list.end();
+    };
+    if (word == "-p" || word == "--protocol" || word == "-m" || word == "--match") {
+      if (either(next, {"icmp", "ttl"})) return 4;
+      if (either(next, {"icmp6", "icmpv6", "ipv6-icmp", "hl", "ipv6header", "frag", "rt", "dst", "hbh", "eui64", "mh"}))
+        return 6;
+    }
+    if (either(word, {"-f", "--fragment"})) return 4;
+    if (word == "--reject-with" && next.starts_with("icmp6-")) return 6;
+    if (word == "--reject-with" && next.starts_with("icmp-")) return 4;
+    return 0;
   }
 
   /** `iptables -S` names no table. */
@@ -144,7 +163,7 @@ std::string chosen(const std::map<std::string, Chain>& chains, const std::string
 /** The chains of the table filter, as they jump to each other. */
 class SavedChains : public ForeignChains {
  public:
-  explicit SavedChains(const Saved& saved) : saved_(saved) {}
+  SavedChains(const Saved& saved, int family) : saved_(saved), family_(family) {}
   size_t lines(const std::string& chain) const override { return saved_.chains.at(chain).lines.size(); }
   size_t number(const std::string& chain, size_t i) const override { return saved_.chains.at(chain).lines[i].first; }
   std::string text(const std::string& chain, size_t i) const override {
@@ -153,7 +172,7 @@ class SavedChains : public ForeignChains {
     return line;
   }
   ChainLine read(const std::string& chain, size_t i) const override {
-    return iptables_rule(words(chain, i), saved_.family == 0 ? 4 : saved_.family,
+    return iptables_rule(words(chain, i), family_,
                          [&](const std::string& name) { return !is_built_in(name) && saved_.chains.contains(name); });
   }
 
@@ -162,6 +181,7 @@ class SavedChains : public ForeignChains {
     return saved_.chains.at(chain).lines[i].second;
   }
   const Saved& saved_;
+  int family_;
 };
 
 }  // namespace
@@ -183,7 +203,17 @@ RuleList read_iptables(const std::string& name, std::string_view text, const Rul
     return list;
   }
   list.policy = saved.chains[list.chain].policy;
-  const SavedChains chains(saved);
+  const int said = saved.family != 0 ? saved.family : saved.hinted, family = said != 0 ? said : options.family;
+  if (options.family != 0 && family != options.family)
+    throw Error(name + format(": it is of IPv%d by what it says, and --family says the other version", family));
+  const bool has_rules = std::ranges::any_of(saved.chains, [](const auto& one) { return !one.second.lines.empty(); });
+  if (family == 0 && has_rules) {
+    mistakes.add(
+        saved.last,
+        "nothing in it says whether it is of iptables or of ip6tables; say so with --family ip or --family ip6");
+    return list;
+  }
+  const SavedChains chains(saved, family == 0 ? 4 : family);
   const size_t read = ChainReader(chains, options.skip_unsupported, list, mistakes).read(list.chain);
   list.left_out += saved.rules - read;
   return list;

@@ -153,6 +153,8 @@ RuleList read_rule_list(const std::string& name, std::string_view text, const Ru
     throw Error(name + ": it has no chains, being of the format " + format + "; leave --chain away");
   if (options.skip_unsupported && format != "iptables" && format != "nft")
     throw Error(name + ": --skip-unsupported is for iptables and nft, and it is of the format " + format);
+  if (options.family != 0 && format != "iptables")
+    throw Error(name + ": --family is for iptables, and it is of the format " + format);
   RuleList list;
   const size_t before = errors.size();
   if (format == "classbench")

@@ -23,6 +23,7 @@ Actions list_actions();
 struct RuleListOptions {
   std::string format = "auto";    ///< classbench, listing, iptables, nft, ipfilter, or auto: what the text looks like
   std::string chain;              ///< iptables, nft: whose rules; "": forward, or the only one with rules
+  int family = 0;                 ///< iptables: 4 or 6, where nothing in the text says; 0: then it is a mistake
   bool skip_unsupported = false;  ///< iptables, nft: lines that have no equal are left out, and listed
 };
 
