@@ -60,3 +60,40 @@ def test_the_version_of_iptables_is_said_or_asked_for(heddle, tmp_path):
         assert "--family says the other version" in heddle.fails("rules", "convert", path, "--family", other)
     path.write_text(f"{ALL} allow\n")
     assert "--family is for iptables" in heddle.fails("rules", "check", path, "--family", "ip")
+
+
+# ---- words of nft
+
+
+@pytest.mark.parametrize(
+    ("field", "place"),
+    [
+        ("icmp type", 0),
+        ("icmp code", 1),
+        ("icmpv6 type", 0),
+        ("icmpv6 code", 1),
+        ("ip dscp", None),
+    ],
+)
+def test_all_names_that_nft_has(heddle, tmp_path, field, place):
+    if shutil.which("nft") is None:
+        pytest.skip("nft is not installed (make deps)")
+    described = subprocess.run(["nft", "describe", *field.split()], capture_output=True, text=True, check=True).stdout
+    names = re.findall(r"^\t(\S+)\s+(0x[0-9a-f]+|\d+)$", described, re.MULTILINE)
+    assert len(names) > 5, described
+    rules = tmp_path / "rules.nft"
+    rules.write_text(inet(*(f"{field} {name} drop" for name, _ in names)))
+    lines = heddle("rules", "convert", rules).out.splitlines()[1:]
+    assert len(lines) == len(names)
+    for (name, value), line in zip(names, lines):
+        number = int(value, 0)
+        wanted = f"transport[{place}/1]={number} " if place is not None else f"ip[1/1]={4 * number}-{4 * number + 3} "
+        assert wanted in line, (name, line)
+
+
+def test_words_with_hyphens_are_said_whole(heddle, tmp_path):
+    rules = tmp_path / "rules.nft"
+    rules.write_text(inet("icmpv6 type mld9-listener-report drop", "ip dscp cs1-af11 drop", "tcp dport 1-99999 drop"))
+    err = heddle.fails("rules", "check", rules)
+    assert "'mld9-listener-report' is not a number up to 255, or a name" in err
+    assert "'1-99999' is not a port" in err and "cs1" not in err

@@ -16,11 +16,20 @@ constexpr std::pair<const char*, uint32_t> kIcmpTypes[] = {
     {"parameter-problem", 12}, {"timestamp-request", 13},      {"timestamp-reply", 14},     {"info-request", 15},
     {"info-reply", 16},        {"address-mask-request", 17},   {"address-mask-reply", 18}};
 constexpr std::pair<const char*, uint32_t> kIcmp6Types[] = {
-    {"destination-unreachable", 1}, {"packet-too-big", 2},        {"time-exceeded", 3},
-    {"parameter-problem", 4},       {"echo-request", 128},        {"echo-reply", 129},
-    {"mld-listener-query", 130},    {"mld-listener-report", 131}, {"mld-listener-done", 132},
-    {"nd-router-solicit", 133},     {"nd-router-advert", 134},    {"nd-neighbor-solicit", 135},
-    {"nd-neighbor-advert", 136},    {"nd-redirect", 137}};
+    {"destination-unreachable", 1},  {"packet-too-big", 2},         {"time-exceeded", 3},
+    {"parameter-problem", 4},        {"echo-request", 128},         {"echo-reply", 129},
+    {"mld-listener-query", 130},     {"mld-listener-report", 131},  {"mld-listener-done", 132},
+    {"mld-listener-reduction", 132}, {"nd-router-solicit", 133},    {"nd-router-advert", 134},
+    {"nd-neighbor-solicit", 135},    {"nd-neighbor-advert", 136},   {"nd-redirect", 137},
+    {"router-renumbering", 138},     {"ind-neighbor-solicit", 141}, {"ind-neighbor-advert", 142},
+    {"mld2-listener-report", 143}};
+// As `nft describe icmp code` has them, and of icmpv6; RFC 792, RFC 1122, 3.2.2.1, RFC 4443, 3.1.
+constexpr std::pair<const char*, uint32_t> kIcmpCodes[] = {
+    {"net-unreachable", 0}, {"host-unreachable", 1}, {"prot-unreachable", 2}, {"port-unreachable", 3},
+    {"frag-needed", 4},     {"net-prohibited", 9},   {"host-prohibited", 10}, {"admin-prohibited", 13}};
+constexpr std::pair<const char*, uint32_t> kIcmp6Codes[] = {{"no-route", 0},         {"admin-prohibited", 1},
+                                                            {"addr-unreachable", 3}, {"port-unreachable", 4},
+                                                            {"policy-fail", 5},      {"reject-route", 6}};
 
 constexpr std::pair<const char*, uint32_t> kDscps[] = {
     {"cs0", 0},   {"cs1", 8},   {"cs2", 16},  {"cs3", 24},  {"cs4", 32},  {"cs5", 40},  {"cs6", 48},
@@ -165,7 +174,9 @@ class Statement {
   template <const auto& names, uint32_t most>
   static uint32_t named(std::string_view text) {
     const auto* known = std::ranges::find(names, text, [](const auto& one) { return std::string_view(one.first); });
-    return known != std::end(names) ? known->second : number<most>(text);
+    if (known != std::end(names)) return known->second;
+    if (uint32_t value = 0; parse_number(text, most, value)) return value;
+    throw Error(in_quotes(text) + format(" is not a number up to %u, or a name that nft has for it", most));
   }
   static uint32_t family_of(std::string_view text) {
     if (text == "ipv4" || text == "ip") return 4;
@@ -222,8 +233,8 @@ class Statement {
     if (family_ == 0) family_ = four ? 4 : 6;  // as nft: what has said its version keeps it
     matches_.add(range_of(place_of(kProtocol), four ? 1 : 58, four ? 1 : 58));
     if (what == "type") return value({Place::transport, 1, 0}, four ? named<kIcmpTypes, 255> : named<kIcmp6Types, 255>);
-    if (what == "code") return value({Place::transport, 1, 1}, number<255>);
-    throw Error("is not supported: 'icmp " + what + "' has no equal here");
+    if (what == "code") return value({Place::transport, 1, 1}, four ? named<kIcmpCodes, 255> : named<kIcmp6Codes, 255>);
+    throw Error("is not supported: '" + std::string(four ? "icmp " : "icmpv6 ") + what + "' has no equal here");
   }
 
   /** "==", "!=", ...; "==" if there is none. */
@@ -288,6 +299,20 @@ class Statement {
     matches_.add(term, negate);
   }
 
+  /** A value, or LOW-HIGH; a name may have a '-', too. */
+  static Range range(std::string_view text, Read read) {
+    try {
+      const uint32_t value = read(text);
+      return {value, value};
+    } catch (const Error& none) {
+      for (size_t sign = text.find('-', 1); sign != text.npos; sign = text.find('-', sign + 1)) try {
+          return {read(text.substr(0, sign)), read(text.substr(sign + 1))};
+        } catch (const Error&) {  // of which the whole text is said below
+        }
+      throw none;
+    }
+  }
+
   /** What a field of values up to `most` is compared with. */
   std::vector<Range> ranges(uint32_t most, Read read, bool& negate) {
     refuse_maps();
@@ -296,14 +321,7 @@ class Statement {
     negate = sign == "!=";
     std::vector<Range> result;
     for (const std::string& text : values()) {
-      const size_t range = text.find('-', 1);
-      uint32_t low = 0, high = 0;
-      try {
-        low = high = read(text);  // a name may have a '-'
-      } catch (const Error&) {
-        if (range == text.npos) throw;
-        low = read(std::string_view(text).substr(0, range)), high = read(std::string_view(text).substr(range + 1));
-      }
+      const auto [low, high] = range(text, read);
       if (low > high)
         throw Error(format("is not a rule: its lowest value, %u, is larger than the highest, %u", low, high));
       result.emplace_back(low, high);
