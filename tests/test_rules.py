@@ -154,7 +154,7 @@ def test_check_reports_every_mistake(heddle, tmp_path):
 UNSUPPORTED = {
     "iptables": {
         "-A FORWARD -m conntrack --ctstate ESTABLISHED -j ACCEPT": "its match 'conntrack' depends on packets before",
-        "-A FORWARD -j LOG": "is not supported: its target 'LOG' is none of ACCEPT, DROP, REJECT and RETURN",
+        "-A FORWARD -j MARK": "is not supported: its target 'MARK' is none of ACCEPT, DROP, REJECT and RETURN",
         "-A FORWARD -g LOG": "there is no chain 'LOG' to go to",
         "-A FORWARD -j DROP --reject-with icmp-port-unreachable": "--reject-with is without -j REJECT",
         "-A FORWARD -p udp -j REJECT --reject-with tcp-reset": "tcp-reset needs -p tcp",

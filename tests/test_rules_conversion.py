@@ -97,3 +97,49 @@ def test_words_with_hyphens_are_said_whole(heddle, tmp_path):
     err = heddle.fails("rules", "check", rules)
     assert "'mld9-listener-report' is not a number up to 255, or a name" in err
     assert "'1-99999' is not a port" in err and "cs1" not in err
+
+
+# ---- what has no effect on the verdict
+
+
+def test_lines_that_tell_of_packets_do_not_lose_their_rule(heddle, tmp_path):
+    rules = tmp_path / "rules.nft"
+    rules.write_text(
+        inet(
+            'tcp dport 23 log prefix "telnet " level warn flags tcp sequence,options flags ip options drop',
+            'tcp dport 24 counter name "c" drop',
+            'limit rate 5/minute log prefix "x"',
+            "meta mark set 0x1 tcp dport 25 log group 2 snaplen 64 queue-threshold 3 drop",
+            'tcp dport 26 log flags all counter drop comment "y"',
+        )
+    )
+    done = heddle("rules", "convert", rules)
+    assert done.code == 0, done.err
+    ports = [re.search(r"(\d+) : \1 0x06", line)[1] for line in done.out.splitlines()[1:]]
+    assert ports == ["23", "24", "25", "26"]
+    rules.write_text(inet("ip dscp set cs1", "tcp dport 1 accept"))
+    assert "'ip dscp set' changes packets, and rules here only sort them" in heddle.fails("rules", "check", rules)
+    saved = tmp_path / "saved"
+    saved.write_text(
+        "*filter\n:FORWARD DROP [0:0]\n-A FORWARD -s 10.0.0.0/8 -m limit --limit 5/min -j LOG --log-prefix x --log-level 4\n"
+        "-A FORWARD -p tcp -j NFLOG --nflog-group 2\n-A FORWARD -s 10.0.0.0/8 -j ACCEPT\nCOMMIT\n"
+    )
+    done = heddle("rules", "check", saved)
+    assert done.code == 0 and "1 rules (iptables, chain FORWARD)" in done.out, done
+
+
+def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
+    rules = tmp_path / "rules.nft"
+    lines = ["ct state invalid drop", "iif lo accept", "ct state new reject", "tcp dport 1 accept"]
+    rules.write_text(inet(*lines, policy="accept"))
+    done = heddle("rules", "convert", rules, "--skip-unsupported")
+    assert done.code == 0
+    assert "WARNING: 2 of the skipped lines drop packets or lead to chains that may (line 4, line 6)" in done.err
+    assert "to the policy, allow" in done.err
+    report = heddle("rules", "check", rules, "--skip-unsupported", "--json").json
+    assert report["skipped"] == [4, 5, 6] and report["skipped_drops"] == [4, 6]
+    rules.write_text(inet(lines[1], lines[3], policy="accept"))
+    assert "WARNING" not in heddle("rules", "convert", rules, "--skip-unsupported").err
+    saved = tmp_path / "saved"
+    saved.write_text("*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -i eth0 -s 10.0.0.0/8 -j DROP\nCOMMIT\n")
+    assert "WARNING: 1 of the skipped" in heddle("rules", "check", saved, "--skip-unsupported", "--family", "ip").err

@@ -64,6 +64,29 @@ void warn_of_impossible(const std::string& file, const RuleList& list) {
                  file.c_str(), line);
 }
 
+std::string text_of_lines(const std::set<size_t>& lines) {
+  std::string text;
+  size_t listed = 0;
+  for (const size_t line : lines) {
+    if (++listed > kMaxLines) return text + format(" and %zu more", lines.size() - kMaxLines);
+    text += (text.empty() ? "line " : ", line ") + std::to_string(line);
+  }
+  return text;
+}
+
+/** A firewall without them lets more through than the one that it was made of. */
+void warn_of_skipped_drops(const std::string& file, const RuleList& list) {
+  std::set<size_t> lines;
+  for (const auto& one : list.skipped)
+    if (one.may_drop) lines.insert(one.line);
+  if (lines.empty()) return;
+  const char* policy = !list.policy ? "" : *list.policy == classifier::kDeny ? ", deny" : ", allow";
+  std::fprintf(stderr,
+               "%s: WARNING: %zu of the skipped lines drop packets or lead to chains that may (%s); here these packets "
+               "go on to the rules behind them and to the policy%s\n",
+               file.c_str(), lines.size(), text_of_lines(lines).c_str(), policy);
+}
+
 /** One warning a line, of which several rules may have come. */
 void warn_of_shadows(const std::string& file, const RuleList& list, const classifier::Shadows& shadows) {
   std::map<size_t, size_t> rules;  // by line
@@ -184,8 +207,9 @@ RuleList RulesCommand::read() const {
   RuleList list = read_rule_list(name, read_text_file(file == "-" ? "/dev/stdin" : file, "rule file"), options, errors);
   for (const auto& error : errors) std::fprintf(stderr, "%s\n", error.c_str());
   if (!errors.empty()) throw Error("'" + name + "' has mistakes; none of its rules counts");
-  for (const auto& [line, problem] : list.skipped)
+  for (const auto& [line, problem, may_drop] : list.skipped)
     std::fprintf(stderr, "%s:%zu: skipped: %s\n", name.c_str(), line, problem.c_str());
+  warn_of_skipped_drops(name, list);
   return list;
 }
 
@@ -193,14 +217,17 @@ int RulesCommand::check() const {
   const RuleList list = read();
   const auto shadows = classifier::find_shadows(list.rules);
   if (json) {
-    nlohmann::json found = nlohmann::json::array(), undecided = found, skipped = found;
+    nlohmann::json found = nlohmann::json::array(), undecided = found, skipped = found, skipped_drops = found;
     for (const auto& [rule, by] : shadows.found) {
       nlohmann::json lines = nlohmann::json::array();
       for (const size_t before : by) lines.push_back(list.rules[before].line);
       found.push_back({{"line", list.rules[rule].line}, {"by_lines", lines}});
     }
     for (const size_t rule : shadows.undecided) undecided.push_back(list.rules[rule].line);
-    for (const auto& [line, problem] : list.skipped) skipped.push_back(line);
+    for (const auto& one : list.skipped) {
+      skipped.push_back(one.line);
+      if (one.may_drop) skipped_drops.push_back(one.line);
+    }
     print({{"file", file},
            {"format", list.format},
            {"chain", list.chain},
@@ -208,6 +235,7 @@ int RulesCommand::check() const {
            {"policy", list.policy ? nlohmann::json(classifier::action_text(*list.policy)) : nlohmann::json()},
            {"left_out", list.left_out},
            {"skipped", skipped},
+           {"skipped_drops", skipped_drops},
            {"answered", list.answered},
            {"impossible", list.impossible},
            {"unreached", list.unreached},

@@ -98,7 +98,7 @@ void ChainReader::refuse(const Line& at, const std::string& reason) {
   const std::string problem = in_quotes(chains_.text(at.first, at.second)) + " " + as_problem(reason);
   const size_t number = chains_.number(at.first, at.second);
   if (skip_unsupported_ && as_problem(reason).starts_with("is not supported"))
-    list_.skipped.emplace_back(number, problem);
+    list_.skipped.push_back({number, problem, chains_.may_drop(at.first, at.second)});
   else
     mistakes_.add(number, problem);
 }

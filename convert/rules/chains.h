@@ -36,6 +36,8 @@ class ForeignChains {
   virtual size_t number(const std::string& chain, size_t i) const = 0;
   virtual std::string text(const std::string& chain, size_t i) const = 0;
   virtual ChainLine read(const std::string& chain, size_t i) const = 0;
+  /** Whether the line drops packets, or leads to a chain that may, whatever read() makes of it. */
+  virtual bool may_drop(const std::string& chain, size_t i) const = 0;
 };
 
 /** Puts the rules of a chain, and of those that it jumps to, in the order in which they count. A chain that is jumped

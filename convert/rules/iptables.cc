@@ -175,6 +175,13 @@ class SavedChains : public ForeignChains {
     return iptables_rule(words(chain, i), family_,
                          [&](const std::string& name) { return !is_built_in(name) && saved_.chains.contains(name); });
   }
+  bool may_drop(const std::string& chain, size_t i) const override {
+    const auto& line = words(chain, i);
+    for (size_t at = 0; at + 1 < line.size(); ++at)
+      if (line[at] == "-j" || line[at] == "-g" || line[at] == "--jump" || line[at] == "--goto")
+        return line[at + 1] != "ACCEPT" && line[at + 1] != "RETURN";
+    return false;
+  }
 
  private:
   const std::vector<std::string>& words(const std::string& chain, size_t i) const {

@@ -310,8 +310,21 @@ const Line::Option Line::kOptions[] = {
 
 }  // namespace
 
+namespace {
+
+/** Whether it only tells of packets; whatever it asks for, they go on to the next line. */
+bool only_logs(const std::vector<std::string>& words) {
+  constexpr std::string_view kTargets[] = {"LOG", "NFLOG", "ULOG", "AUDIT"};
+  for (size_t i = 2; i + 1 < words.size(); ++i)
+    if (words[i] == "-j" || words[i] == "--jump") return std::ranges::count(kTargets, words[i + 1]) > 0;
+  return false;
+}
+
+}  // namespace
+
 ChainLine iptables_rule(const std::vector<std::string>& words, int family,
                         const std::function<bool(const std::string&)>& is_chain) {
+  if (only_logs(words)) return {};
   return Line(words, family, is_chain).read();
 }
 

@@ -68,6 +68,12 @@ class TableChains : public ForeignChains {
     line.to = to;
     return line;
   }
+  bool may_drop(const std::string& chain, size_t i) const override {
+    return std::ranges::any_of(rule(chain, i), [](const nft::Word& word) {
+      return word.is("drop") || word.is("reject") || word.is("jump") || word.is("goto") || word.is("queue") ||
+             word.is("vmap");
+    });
+  }
 
  private:
   const std::vector<nft::Word>& rule(const std::string& chain, size_t i) const { return chains_.at(chain)->rules[i]; }

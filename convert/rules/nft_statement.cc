@@ -63,6 +63,10 @@ class Statement {
       if (decided) continue;
       if (first == "counter")
         counter();
+      else if (first == "log")
+        log();
+      else if ((first == "meta" || first == "ct") && skip_mark())
+        continue;
       else
         match(first);
     }
@@ -126,12 +130,46 @@ class Statement {
     if (at_ < words_.size()) throw Error("is not a rule: " + in_quotes(words_[at_].text) + " follows the comment");
   }
 
-  /** counter [packets N bytes N] */
+  /** counter [packets N bytes N | name NAME] */
   void counter() {
+    if (skip("name")) {
+      take();
+      return;
+    }
     if (!skip("packets")) return;
     take();
     if (!skip("bytes")) throw Error("is not a rule: expected counter packets NUMBER bytes NUMBER");
     take();
+  }
+
+  /** log [prefix TEXT] [level NAME] [flags NAME, ...] ... */
+  void log() {
+    constexpr const char* kOptions[] = {"prefix", "level", "group", "snaplen", "queue-threshold"};
+    for (;;) {
+      if (skip("flags")) {
+        do
+          if (const std::string what = take(); what == "tcp" || what == "ip") take();
+        while (skip(","));
+      } else if (std::ranges::any_of(kOptions, [&](const char* option) { return skip(option); })) {
+        take();
+      } else {
+        return;
+      }
+    }
+  }
+
+  /** mark|priority|nftrace set VALUE, at which rules that are supported do not look. */
+  bool skip_mark() {
+    if (!(is("mark") || is("priority") || is("nftrace")) || at_ + 1 >= words_.size() || !words_[at_ + 1].is("set"))
+      return false;
+    at_ += 2;
+    take();
+    return true;
+  }
+
+  /** Behind the name of a field. */
+  void refuse_change(const std::string& field) const {
+    if (is("set")) throw Error("is not supported: '" + field + " set' changes packets, and rules here only sort them");
   }
 
   /** A match that only packets of this family have. With one of the other family no packet matches, which nft may
@@ -185,6 +223,7 @@ class Statement {
   }
 
   void network4(const std::string& what) {
+    refuse_change("ip " + what);
     of_family(4);
     if (what == "saddr") return addresses(kSource, 4);
     if (what == "daddr") return addresses(kDestination, 4);
@@ -198,6 +237,7 @@ class Statement {
   }
 
   void network6(const std::string& what) {
+    refuse_change("ip6 " + what);
     of_family(6);
     if (what == "saddr") return addresses(kSource, 6);
     if (what == "daddr") return addresses(kDestination, 6);
@@ -217,6 +257,7 @@ class Statement {
   }
 
   void transport(const std::string& protocol, const std::string& what) {
+    refuse_change(protocol + " " + what);
     matches_.transport = true;
     if (protocol != "th") {
       const uint32_t wanted = protocol_of_word(protocol);
@@ -427,9 +468,21 @@ class Statement {
   ChainLine line_;
 };
 
+/** Whether a rule only tells of packets; whatever it asks for, they go on to the next one. */
+bool only_logs(const std::vector<Word>& words) {
+  constexpr const char* kMore[] = {"accept",   "drop", "reject", "jump", "goto",       "return",   "queue",
+                                   "vmap",     "map",  "set",    "snat", "masquerade", "redirect", "tproxy",
+                                   "synproxy", "dnat", "dup",    "fwd",  "notrack",    "flow"};
+  const auto has = [&](const char* wanted) {
+    return std::ranges::any_of(words, [&](const Word& word) { return word.is(wanted); });
+  };
+  return has("log") && std::ranges::none_of(kMore, has);
+}
+
 }  // namespace
 
 ChainLine read_statement(const std::vector<Word>& words, const std::string& family, const Sets& sets) {
+  if (only_logs(words)) return {};
   return Statement(words, family, sets).read();
 }
 

@@ -30,12 +30,17 @@ struct RuleListOptions {
 /** The rules of a file in the order in which they count. A line of the file may be several. */
 struct RuleList {
   std::vector<ListedRule> rules;
-  std::string format;                                   ///< in which the file is
-  std::optional<uint16_t> policy;                       ///< of packets that hit no rule, if the file says
-  std::string chain;                                    ///< whose rules they are
-  size_t left_out = 0;                                  ///< rules of other chains, and those without a verdict
-  std::vector<std::pair<size_t, std::string>> skipped;  ///< lines that are not supported: "'TEXT' is not supported:
-                                                        ///< ..."
+  std::string format;              ///< in which the file is
+  std::optional<uint16_t> policy;  ///< of packets that hit no rule, if the file says
+  std::string chain;               ///< whose rules they are
+  size_t left_out = 0;             ///< rules of other chains, and those without a verdict
+  /** A line that is not supported. */
+  struct Skipped {
+    size_t line;
+    std::string problem;  ///< "'TEXT' is not supported: ..."
+    bool may_drop;        ///< packets that go on here
+  };
+  std::vector<Skipped> skipped;
   std::vector<std::pair<size_t, std::string>> ignored;  ///< lines with bits of an address that do not count: which
   std::set<size_t> answered;       ///< lines of rules that deny, and there also answer the sender (reject)
   std::vector<size_t> impossible;  ///< lines of rules that no packet can match, which are left out
