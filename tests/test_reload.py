@@ -1,6 +1,7 @@
 """The handler `reload` of elements that have a file: one with mistakes changes nothing, and each of them is named."""
 
 import pytest
+from test_stopping import large_firewall
 from whole import ipsec
 from whole.control import Control
 
@@ -68,4 +69,25 @@ def test_reload_reports_every_mistake_with_its_line(heddle, tmp_path, name):
         assert text.splitlines()[-1].endswith(" stay as they are"), text
         file.write_text(good)
         control.write("x.reload")
+        assert running.interrupt().code == 0
+
+
+def test_a_gpu_keeps_the_engine_that_auto_chose(heddle, tmp_path):
+    """And what does not fit into it is refused, with the remedy; new arguments choose anew."""
+    few = "@10.0.0.0/8 0/0 0 : 65535 0 : 65535 0x06/0xFF deny\n" * 3
+    file = tmp_path / "rules"
+    file.write_text(few)
+    arguments = f"RULES {file}, MEMORY 4, DEFAULT allow"
+    chain = f"Idle -> CheckIPHeader(14) -> f :: Firewall({arguments}) -> Discard"
+    options = ("--quiet", "-R", "--device", "simt", "-u", tmp_path / "socket")
+    with heddle.start("run", *options, "-e", chain) as running:
+        control = Control(tmp_path / "socket")
+        assert control.read("f.engine").startswith("engine hypersplit")
+        file.write_text(large_firewall(4000))
+        code, text, _ = control.command("WRITE f.reload x")
+        assert code == 520 and "MEMORY allows 4 MB" in text, text
+        assert "On a GPU ENGINE auto chose hypersplit when the program started, and keeps it: write" in text, text
+        assert control.read("f.count") == "3"
+        control.write("f.config", arguments)
+        assert control.read("f.count") == "4000" and control.read("f.engine").startswith("engine tuple")
         assert running.interrupt().code == 0

@@ -25,7 +25,16 @@ void RuleElement::reload() {
   throw_mistakes(errors, "the rules stay as they are");
   for (auto& rule : rules) complete(rule.rule, reader_.layout());
   fetch_hits();  // ids that rules are going to have again stand still
-  rules_.load(std::move(rules), *engine_);
+  try {
+    rules_.load(std::move(rules), *engine_);
+  } catch (const Error& error) {
+    if (wanted_ || automatic_ != nullptr) throw;
+    throw Error(
+        std::string(error.what()) + "; the rules stay as they are. On a GPU ENGINE auto chose " +
+        std::string(name_of(choice_.kind)) +
+        " when the program started, and keeps it: write the element's arguments to its handler `config` (with -R), and "
+        "it chooses anew, or give it ENGINE tuple");
+  }
   count_ = rules_.size();
 }
 
