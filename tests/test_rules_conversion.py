@@ -143,3 +143,35 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
     saved = tmp_path / "saved"
     saved.write_text("*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -i eth0 -s 10.0.0.0/8 -j DROP\nCOMMIT\n")
     assert "WARNING: 1 of the skipped" in heddle("rules", "check", saved, "--skip-unsupported", "--family", "ip").err
+
+
+# ---- explain as the chain
+
+
+def test_explain_looks_at_the_packet_up_to_its_end(heddle, tmp_path):
+    """What lies behind an IP packet is none of it, and headers that contradict themselves are not valid."""
+    rules = tmp_path / "rules"
+    rules.write_text(f"@0/0 0/0 {ANY} 80 : 80 0x06/0xFF allow\n{ALL} deny\n")
+    whole = judge.ip4(b"\12\0\0\1", b"\12\0\0\2", 6, judge.transport(6, 1, 80, 2))
+
+    def changed(frame, at, value):
+        header = bytearray(frame[14:34])
+        header[at] = value
+        header[10:12] = bytes(2)
+        header[10:12] = judge.checksum(header).to_bytes(2, "big")
+        return frame[:14] + bytes(header) + frame[34:]
+
+    six = judge.ip6(judge.packed("2001:db8::1"), judge.packed("::1"), 6, judge.transport(6, 1, 80, 2))
+    frames = [whole, changed(whole, 3, 20), changed(whole, 0, 0x44), changed(whole, 3, 200), whole + bytes(30)]
+    source = captures.write(tmp_path / "in.pcap", [*frames, six[:19] + b"\0" + six[20:]])
+    lines = heddle.ok("rules", "explain", rules, source).out.splitlines()
+    assert [line.split(": ", 1)[1].split(",")[0] for line in lines] == [
+        "10.0.0.1 10.0.0.2 1 80 6: rule 0 (line 1)",
+        "short",
+        "its IP header says that it has 16 bytes itself",
+        "its IP header says that it has 200 bytes",
+        "10.0.0.1 10.0.0.2 1 80 6: rule 0 (line 1)",
+        "no IPv4 packet",
+    ]
+    chain = f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> f :: Firewall(RULES {quoted(rules)}, DEFAULT deny) -> Discard"
+    assert heddle.ok("run", "--quiet", "-e", chain, "-h", "f.hits").out.split() == ["0", "2"]

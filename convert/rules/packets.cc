@@ -9,8 +9,25 @@ namespace {
 // https://www.tcpdump.org/linktypes.html; IEEE 802.3, 3.2; IEEE 802.1Q, 9.6.
 constexpr uint32_t kEthernet = 1, kRawIp = 101, kIp4Only = 228, kIp6Only = 229;
 constexpr unsigned kVlanTag = 0x8100, kServiceTag = 0x88a8, kIp4Type = 0x0800, kIp6Type = 0x86dd;
+constexpr uint32_t kIp6Bytes = 40;
 
-CapturedPacket packet_of(const uint8_t* data, uint32_t bytes, bool ethernet) {
+/** What CheckIPHeader and CheckIP6Header would drop it for, or "". Cuts what lies behind the IP packet. `whole`:
+ *  nothing is missing at the end of the capture's bytes. */
+std::string check_lengths(PacketView& view, bool whole) {
+  const uint8_t* header = view.frame + view.network;
+  const uint32_t room = view.bytes - view.network;
+  const bool is_ip6 = header[0] >> 4 == 6;
+  if ((!is_ip6 && header[0] >> 4 != 4) || room < (is_ip6 ? kIp6Bytes : kNetworkBytes)) return "";
+  const uint32_t least = is_ip6 ? kIp6Bytes : (header[0] & 15u) * 4,
+                 total = is_ip6 ? kIp6Bytes + header[4] * 256u + header[5] : header[2] * 256u + header[3];
+  if (least < kNetworkBytes) return format("its IP header says that it has %u bytes itself, fewer than 20", least);
+  if (total < least || (whole && total > room))
+    return format("its IP header says that it has %u bytes, and there are %u", total, total < least ? least : room);
+  view.bytes = std::min(view.bytes, view.network + total);
+  return "";
+}
+
+CapturedPacket packet_of(const uint8_t* data, uint32_t bytes, bool ethernet, bool whole) {
   CapturedPacket packet{{data, bytes, bytes, bytes, 0, 0}, ""};
   uint32_t at = 0;
   if (ethernet) {
@@ -27,7 +44,8 @@ CapturedPacket packet_of(const uint8_t* data, uint32_t bytes, bool ethernet) {
   if (at >= bytes) return packet.problem = "no IP packet", packet;
   packet.view.network = at;
   const uint32_t header = data[at] >> 4 == 6 ? 40 : (data[at] & 15u) * 4;
-  packet.view.transport = std::min(at + header, bytes);
+  packet.problem = check_lengths(packet.view, whole);
+  packet.view.transport = std::min(at + header, packet.view.bytes);
   return packet;
 }
 
@@ -41,7 +59,7 @@ std::string each_packet(const std::string& path, const std::function<void(const 
     if (link != kEthernet && link != kRawIp && link != kIp4Only && link != kIp6Only)
       throw Error(format("'%s' has packets of link type %u; there are Ethernet (1) and IP (101, 228, 229)",
                          path.c_str(), link));
-    visit(packet_of(record.data, record.captured, link == kEthernet));
+    visit(packet_of(record.data, record.captured, link == kEthernet, record.captured >= record.original));
   }
   return reader.damage();
 }
