@@ -222,8 +222,9 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                                while a large set is built; packets do not, and SIGTERM and SIGINT end it
  *
  *  Errors: every line and argument that is no rule, with the reason, of a file with more than 100 such lines the first
- *  100 and how many others there are; an output that is not connected; too many rules for MEMORY, or for the GPU's
- *  memory; ENGINE acl on a GPU; further fields with ENGINE acl. Statistics: `rules`.
+ *  100 and how many others there are; a file without rules and comments, and one of iptables-save, nft or IPFilter; an
+ *  output that is not connected; too many rules for MEMORY, or for the GPU's memory; ENGINE acl on a GPU; further
+ *  fields with ENGINE acl. Statistics: `rules`.
  *
  *  Example:
  *

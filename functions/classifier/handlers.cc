@@ -78,7 +78,11 @@ void RuleElement::read_change(const std::string& line, std::map<uint32_t, std::o
     return change != changes.end() ? change->second.has_value() : rules_.find(number) != nullptr;
   };
   const auto read_number = [&](bool must_be) {
-    if (!(words >> word)) throw Error("expected " + command + " NUMBER" + (command == "remove" ? "" : " RULE"));
+    if (!(words >> word) || word.find_first_not_of("0123456789") != word.npos)
+      throw Error(
+          "expected " + command + " NUMBER" +
+          (command == "remove" ? "" : " @SOURCE DESTINATION LOW : HIGH LOW : HIGH PROTOCOL [FIELD=VALUE ...] ACTION") +
+          (word.empty() ? "" : ", and " + in_quotes(word) + " is not a number"));
     const uint32_t number = number_of(word);
     if (must_be && !taken(number)) throw Error(format("there is no rule %u", number));
     if (!must_be && taken(number)) throw Error(format("there is a rule %u; `replace` replaces it", number));

@@ -8,6 +8,26 @@
 
 namespace heddle::classifier {
 
+namespace {
+
+/** The program whose rules a text has, by its first line that says something; "" if none is known. */
+std::string foreign_program(std::string_view text) {
+  std::string program, first;
+  each_line(text, [&](std::string_view line, size_t) {
+    line = trimmed(line);
+    if (!first.empty() || line.empty() || line[0] == '#') return;
+    std::string_view rest = line;
+    first = take_word(rest);
+    if (first[0] == '*' || first[0] == ':' || first == "-A" || first == "-P" || first == "-N")
+      program = "iptables-save";
+    if (first == "table" || first == "flush") program = "nft";
+    if (first == "allow" || first == "deny" || first == "drop" || first == "pass") program = "Click's IPFilter";
+  });
+  return program;
+}
+
+}  // namespace
+
 void put_in_order(std::vector<ListedRule>& rules, Mistakes& mistakes) {
   const auto has_number = [](const ListedRule& rule) { return rule.number != kNoRule; };
   if (std::ranges::none_of(rules, has_number)) return;
@@ -24,6 +44,12 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
                                    std::vector<std::string>& errors) {
   std::vector<ListedRule> rules;
   Mistakes mistakes(name, errors);
+  if (const std::string program = foreign_program(text); !program.empty()) {
+    errors.push_back(name + ": these are rules of " + program +
+                     "; make a rule file of them with `heddle rules convert " + name +
+                     " -o FILE`, which says what the element needs beside it");
+    return rules;
+  }
   const std::string lacks_action = no_action(actions);
   std::string first;  // that lacks one: all of ClassBench's do, which is one mistake
   size_t first_number = 0, others = 0;
@@ -32,8 +58,12 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
     if (line.empty()) return;
     ListedRule rule{{}, kNoRule, number};
     std::string_view rest = line;
-    if (const std::string_view first = take_word(rest);
-        first.starts_with('@') || !parse_number(first, kNoRule - 1, rule.number))
+    const std::string_view word = take_word(rest);
+    if (word.starts_with('@') || !parse_number(word, kNoRule - 1, rule.number)) rest = line;
+    if (word.find_first_not_of("0123456789") == word.npos && rule.number == kNoRule)
+      return mistakes.add(number,
+                          in_quotes(line) + format(" is not a rule: its number is larger than %u", kNoRule - 1));
+    else if (rest.empty())
       rest = line;
     const std::string reason = parse_rule(rest, actions, rule.rule);
     if (reason == lacks_action && !first.empty())
@@ -62,7 +92,12 @@ std::vector<Rule> parse_rules(const std::string& name, std::string_view text, co
 
 std::vector<ListedRule> list_rule_file(const std::string& path, const Actions& actions,
                                        std::vector<std::string>& errors) {
-  return list_rules(path, read_text_file(path, "rule file"), actions, errors);
+  const std::string text = read_text_file(path, "rule file");
+  const size_t before = errors.size();
+  auto rules = list_rules(path, text, actions, errors);
+  if (rules.empty() && errors.size() == before && text.find('#') == text.npos)
+    errors.push_back(path + ": it has no rules; if that is meant, say so in it by a comment (#)");
+  return rules;
 }
 
 }  // namespace heddle::classifier

@@ -20,10 +20,10 @@ struct ListedRule {
 };
 
 /** The rules of a text, one a line as parse_rule() reads them, or all with their numbers before them; `#` starts a
- *  comment, and lines without words do not count. Every other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is
- *  not a rule: WHY" for the first 100 of them and one "NAME: ... and N more" for the rest; also for numbers that two
- *  rules have, and those that only some have. That rules lack an action is one mistake, of the first. The rules, at
- *  most kMaxRules, are in the order in which they count. */
+ *  comment, and lines without words do not count. That a text is of iptables, nft or IPFilter is one mistake. Every
+ *  other line is a mistake: `errors` gets "NAME:LINE: 'TEXT' is not a rule: WHY" for the first 100 of them and one
+ *  "NAME: ... and N more" for the rest; also for numbers that two rules have, and those that only some have. That rules
+ *  lack an action is one mistake, of the first. The rules, at most kMaxRules, are in the order in which they count. */
 std::vector<ListedRule> list_rules(const std::string& name, std::string_view text, const Actions& actions,
                                    std::vector<std::string>& errors);
 
@@ -34,7 +34,8 @@ void put_in_order(std::vector<ListedRule>& rules, Mistakes& mistakes);
 std::vector<Rule> parse_rules(const std::string& name, std::string_view text, const Actions& actions,
                               std::vector<std::string>& errors);
 
-/** list_rules() of a file. Throws Error when it cannot be read or is no text. */
+/** list_rules() of a file, in which no rule is a mistake as well, unless it has a comment: what has gone wrong when it
+ *  was written is no set of rules. Throws Error when it cannot be read or is no text. */
 std::vector<ListedRule> list_rule_file(const std::string& path, const Actions& actions,
                                        std::vector<std::string>& errors);
 
