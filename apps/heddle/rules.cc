@@ -112,9 +112,9 @@ void warn_of_shadows(const std::string& file, const RuleList& list, const classi
   }
   std::set<size_t> undecided;
   for (const size_t rule : shadows.undecided) undecided.insert(list.rules[rule].line);
-  for (const size_t line : undecided)
-    std::fprintf(stderr, "%s:%zu: warning: whether rules before it take all of its packets is not decided\n",
-                 file.c_str(), line);
+  if (!undecided.empty())
+    std::fprintf(stderr, "%s: warning: whether rules before take all packets of %zu rules is not decided (%s)\n",
+                 file.c_str(), undecided.size(), text_of_lines(undecided).c_str());
 }
 
 /** Whether the element must be told to look at the version, since no rule asks for it. */
