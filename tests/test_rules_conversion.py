@@ -225,3 +225,15 @@ def test_numbers_that_are_too_large(heddle, tmp_path):
     path = tmp_path / "rules"
     path.write_text(f"4294967295 {ALL} allow\n")
     assert "its number is larger than 4294967294" in heddle.fails("rules", "check", path, "--format", "classbench")
+
+
+def test_rules_that_no_packet_can_hit_are_counted_at_the_start(heddle, tmp_path):
+    path = tmp_path / "rules"
+    path.write_text(f"{ALL} allow\n@10.0.0.0/8 0/0 {ANY} {ANY} 0x06/0xFF deny\n@::/0 ::/0 {ANY} {ANY} 0x06/0xFF deny\n")
+    chain = f"Idle -> MarkIPHeader -> f :: Firewall(RULES {quoted(path)}, DEFAULT deny) -> Discard"
+    warning = "heddle: f: warning: no packet can hit 2 of its 3 rules, for others before take them all (1, 2)"
+    assert warning in heddle("check", "-e", chain).err
+    assert warning in heddle("run", "--time", "0.1", "-e", chain).err
+    assert "warning" not in heddle("run", "--quiet", "--time", "0.1", "-e", chain).err
+    path.write_text(f"{ALL} allow\n")
+    assert "warning" not in heddle("check", "-e", chain).err

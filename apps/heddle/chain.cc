@@ -223,6 +223,7 @@ Configuration read_new_chain(const ChainOptions& options, const std::string& tex
 
 int check(const ChainOptions& options) {
   const Configuration chain = read_chain(options);
+  warn_of_hidden_rules(chain.router);
   if (options.json)
     std::printf("{\"ok\": true, \"elements\": %zu}\n", chain.router.graph.elements.size());
   else

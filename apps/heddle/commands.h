@@ -138,6 +138,9 @@ struct RulesCommand {
   classifier::RuleList read() const;
 };
 
+/** Says on standard error of which elements some rules can be hit by no packet, as far as little time tells. */
+void warn_of_hidden_rules(const Router& router);
+
 /** `heddle bench`: measures a chain whose devices and captures have become ports of a virtual wire. */
 struct BenchCommand {
   ChainOptions chain;

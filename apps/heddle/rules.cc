@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "core/text_file.h"
+#include "functions/classifier/classifier.h"
 #include "functions/classifier/key_text.h"
 
 namespace heddle {
@@ -200,6 +201,34 @@ class Explainer {
 };
 
 }  // namespace
+
+void warn_of_hidden_rules(const Router& router) {
+  constexpr size_t kMost = 50'000;
+  constexpr classifier::Patience kPatience{1'000'000, 20'000'000};
+  for (const Node& node : router.nodes) {
+    const auto* element = dynamic_cast<const RuleElement*>(node.element.get());
+    if (element == nullptr || element->rules().size() > kMost) continue;
+    std::vector<ListedRule> parts;
+    for (auto& part : element->rules().sorted()) parts.push_back({std::move(part.rule), part.number, 0});
+    std::map<uint32_t, size_t> left;  // parts by number, but for those that no packet can hit
+    for (const ListedRule& part : parts) ++left[part.number];
+    for (const auto& one : find_shadows(parts, kPatience).found) --left[parts[one.rule].number];
+    std::erase_if(left, [](const auto& one) { return one.second > 0; });
+    if (left.empty()) continue;
+    std::string numbers;
+    for (auto one = left.begin(); one != left.end(); ++one) {
+      if (numbers.size() > 60) {
+        numbers += ", ...";
+        break;
+      }
+      numbers += (numbers.empty() ? "" : ", ") + std::to_string(one->first);
+    }
+    std::fprintf(stderr,
+                 "heddle: %s: warning: no packet can hit %zu of its %zu rules, for others before take them all (%s); "
+                 "`heddle rules check FILE` says which\n",
+                 element->name.c_str(), left.size(), element->rules().size(), numbers.c_str());
+  }
+}
 
 RuleList RulesCommand::read() const {
   const std::string name = file == "-" ? "standard input" : file;

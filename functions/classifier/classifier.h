@@ -35,6 +35,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   std::span<const char* const> drop_reasons() const override;
   void handlers(Handlers& list) override;
   void run_cpu(Batch& batch) override;
+  /** Of now; for the thread that changes rules. */
+  const classifier::RuleSet& rules() const { return rules_; }
   std::vector<std::pair<std::string, uint64_t>> statistics() const override { return {{"rules", count_.load()}}; }
 
  protected:
@@ -106,16 +108,16 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  are ignored. Addresses may also be LOW-HIGH, or prefixes or LOW-HIGH of IPv6, and the protocol LOW-HIGH. ACTION: an
  *  output, or `deny`. RULES: a file with one such rule a line ("#" starts a comment); `heddle rules convert` makes it
  *  of iptables-save, `nft list ruleset`, Click's IPFilter and others, `heddle rules check` looks for mistakes and for
- *  rules that nothing can hit, and `heddle rules explain` says why a packet hits a rule. Rules are numbered from 0, or
- *  0, STEP, 2 * STEP and so on, those of the file first; the lowest number wins. All rules of a file may have a number
- *  of their own before them. STEP leaves room for rules that handlers add in between, default 1; a number stays with
- *  its rule. ACTION: that of rules that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an
- *  output or `deny`; if it is missing they are dropped ("no_match"). ENGINE: what looks rules up, see below; default
- *  auto. SEARCH: how bit vectors find ranges, for comparison: packed (default; a k-ary search in limits of 8, 16 or 32
- *  bits), plain (of 32 bits) or binary. MEMORY: most megabytes that the structure for that may take, default 4096.
- *  CHANGES: how many changes a second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or
- *  gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop
- *  ("no_slot").
+ *  rules that nothing can hit, of which `heddle check` and `heddle run` say how many there are among up to 50,000, and
+ *  `heddle rules explain` says why a packet hits a rule. Rules are numbered from 0, or 0, STEP, 2 * STEP and so on,
+ *  those of the file first; the lowest number wins. All rules of a file may have a number of their own before them.
+ *  STEP leaves room for rules that handlers add in between, default 1; a number stays with its rule. ACTION: that of
+ *  rules that name none, default 0. DEFAULT: what becomes of packets that hit no rule, an output or `deny`; if it is
+ *  missing they are dropped ("no_match"). ENGINE: what looks rules up, see below; default auto. SEARCH: how bit vectors
+ *  find ranges, for comparison: packed (default; a k-ary search in limits of 8, 16 or 32 bits), plain (of 32 bits) or
+ *  binary. MEMORY: most megabytes that the structure for that may take, default 4096. CHANGES: how many changes a
+ *  second (writes of handlers) ENGINE auto is to reckon with, default 0. DEVICE: cpu or gpu; default: what --device
+ *  says. BLOCKING: on a GPU with all slots in flight, wait (true, default) or drop ("no_slot").
  *
  *  One input, one or more outputs. Needs the annotations l3 and l4: put CheckIPHeader before it, and for packets of
  *  IPv6 CheckIP6Header. Sets the annotation rule to the number of the rule, 4294967295 for none. Drops: "short",
