@@ -237,3 +237,10 @@ def test_rules_that_no_packet_can_hit_are_counted_at_the_start(heddle, tmp_path)
     assert "warning" not in heddle("run", "--quiet", "--time", "0.1", "-e", chain).err
     path.write_text(f"{ALL} allow\n")
     assert "warning" not in heddle("check", "-e", chain).err
+
+
+@pytest.mark.parametrize("text", ["allow tcp dst port 80, deny udp, allow all\n", "IPFilter(allow tcp, deny all)\n"])
+def test_one_rule_of_ipfilter_a_line(heddle, tmp_path, text):
+    path = tmp_path / "rules"
+    path.write_text(text)
+    assert "; give each rule a line of its own, without IPFilter( and )" in heddle.fails("rules", "convert", path)

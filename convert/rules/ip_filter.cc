@@ -157,6 +157,12 @@ uint16_t action_of(std::string_view word) {
   return static_cast<uint16_t>(output);
 }
 
+constexpr const char* kOneALine = "; give each rule a line of its own, without IPFilter( and )";
+/** Whether a line looks like an element, or several of its arguments. */
+bool several(std::string_view line) {
+  return line.find(',') != line.npos || line.find('(') < line.find(' ') || line.ends_with(';');
+}
+
 }  // namespace
 
 RuleList read_ip_filter(const std::string& name, std::string_view text, std::vector<std::string>& errors) {
@@ -164,6 +170,7 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
   Mistakes mistakes(name, errors);
   each_line(text, [&](std::string_view whole, size_t number) {
     std::string_view line = trimmed(whole.substr(0, std::min(whole.find('#'), whole.find("//"))));
+    const auto hint = [&] { return several(line) ? kOneALine : ""; };
     if (line.ends_with(',')) line = trimmed(line.substr(0, line.size() - 1));
     if (line.empty()) return;
     try {
@@ -177,11 +184,12 @@ RuleList read_ip_filter(const std::string& name, std::string_view text, std::vec
       look_at_bytes_where_no_ports_are(matches.terms.back());
       add_rules(list, matches.rules(next), number);
     } catch (const ip_filter::Mistake& mistake) {
-      mistakes.add(number,
-                   in_quotes(line) + " is not a rule: " + in_quotes(mistake.word) + " is not " + mistake.expected);
+      mistakes.add(number, in_quotes(line) + " is not a rule: " + in_quotes(mistake.word) + " is not " +
+                               mistake.expected + hint());
     } catch (const Error& error) {
       const std::string reason = error.what();
-      mistakes.add(number, in_quotes(line) + (reason.starts_with("is not ") ? " " : " is not supported: ") + reason);
+      mistakes.add(number,
+                   in_quotes(line) + (reason.starts_with("is not ") ? " " : " is not supported: ") + reason + hint());
     }
   });
   return list;
