@@ -470,6 +470,64 @@ def test_iptables_judges_rules(heddle, tmp_path):
             assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, "ip") == ours
 
 
+def ip6tables_rule(rng, chain="FORWARD"):
+    words, negate = [], lambda: rng.choice(["", "", "! "])
+    if rng.random() < 0.7:
+        address = rng.choice(ADDRESSES6)
+        length = rng.choice([16, 31, 32, 33, 48, 64, 127, 128])
+        words.append(
+            rng.choice(
+                [
+                    f"{negate()}-s {address}/{length}",
+                    f"{negate()}-d {address}/{length}",
+                    f"{negate()}-d {address}/ffff:ffff::ffff",
+                    f"-m iprange --src-range {ADDRESSES6[0]}-{ADDRESSES6[2]}",
+                    f"-m iprange --dst-range {ADDRESSES6[1]}-{ADDRESSES6[3]}",
+                ]
+            )
+        )
+    kind, port, protocol = rng.randrange(6), rng.choice(PORTS), rng.choice(["tcp", "udp"])
+    low, high = sorted(rng.sample(PORTS, 2))
+    ports = rng.choice([port, f"{low}:{high}"])
+    words.append(
+        [
+            f"-p {protocol} -m {protocol} {negate()}--{rng.choice(['sport', 'dport'])} {ports}",
+            f"-p {protocol} -m multiport {negate()}--{rng.choice(['sports', 'dports', 'ports'])} {port},{low}:{high}",
+            f"-p tcp -m tcp {negate()}--tcp-flags {rng.choice(['FIN,SYN,RST,ACK SYN', 'SYN,ACK NONE', 'ALL ACK'])}",
+            f"-p ipv6-icmp -m icmp6 {negate()}--icmpv6-type {rng.choice(['1/0', '1', '128', '129'])}",
+            f"{negate()}-p {rng.choice(['tcp', 'udp', 'ipv6-icmp', '47', 'sctp'])}",
+            "",
+        ][kind if words or kind < 5 else 4]
+    )
+    return f"-A {chain} {' '.join(words)} -j {rng.choice(['ACCEPT', 'ACCEPT', 'DROP', 'DROP', 'REJECT'])}\n"
+
+
+@pytest.mark.usefixtures("root")
+def test_ip6tables_judges_rules(heddle, tmp_path):
+    rng = random.Random(f"{SEED} ip6tables")
+    with judge.namespace("ip6tables-nft-restore") as space:
+        space.call("sysctl", "-qw", "net.ipv6.conf.all.forwarding=1")
+        space.call("ip", "-6", "address", "add", "2001:db8:ffff::1/64", "dev", judge.DEVICE[1], "nodad")
+        space.call("ip", "-6", "route", "add", "default", "dev", judge.DEVICE[1])
+        lines = sorted((ip6tables_rule(rng) for _ in range(50)), key=lambda rule: -rule.count(" "))
+        for way in ("-p udp -j side", f"-s {ADDRESSES6[0]} -g side", f"-d {ADDRESSES6[3]} -j RETURN"):
+            lines.insert(rng.randrange(len(lines) // 2), f"-A FORWARD {way}\n")
+        side = [ip6tables_rule(rng, "side") for _ in range(12)]
+        side.insert(5, "-A side -s 2001:db8:1::/48 -j RETURN\n")
+        chains = ":INPUT ACCEPT [0:0]\n:FORWARD DROP [0:0]\n:OUTPUT ACCEPT [0:0]\n:side - [0:0]\n"
+        judge.load(space, ["ip6tables-nft-restore"], f"*filter\n{chains}{''.join(lines + side)}COMMIT\n")
+        save = ["ip6tables-nft-save", "-c", "-t", "filter"]
+        rules = tmp_path / "rules.ip6tables"
+        rules.write_text(space.call(*save))
+        mac = bytes.fromhex(space.call("cat", f"/sys/class/net/{judge.DEVICE[1]}/address").strip().replace(":", ""))
+        frames = [mac + frame[6:] for frame in random_frames(rng, 7500, True) if frame[12:14] == b"\x86\xdd"]
+        ours = hits_by_line(heddle, rules, frames, tmp_path)
+        expect_counts(space, save, frames, ours)
+        assert len(ours) > 10 and sum(ours.values()) > 1000
+        for engine in ENGINES:
+            assert engine_hits_by_line(heddle, rules, frames, tmp_path, *engine, "inet") == ours
+
+
 def test_tables_of_both_versions_see_both(heddle, tmp_path):
     """Also where no rule asks for the version, neither by itself nor by an address."""
     rules = tmp_path / "rules.nft"
