@@ -1,5 +1,5 @@
-"""`heddle rules` with what hosts print: chains of one name, both versions, names of types and codes, lines that only tell
-of packets; and what the element says of files that are no rule files."""
+"""`heddle rules` with what hosts print: chains of one name, both versions, names of types and codes, lines that only
+tell of packets; and what the element says of files that are no rule files."""
 
 import re
 import shutil

@@ -222,6 +222,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                                names all of them, as when the program starts. SIGHUP does it for all elements with
  *                                this handler. Handlers are called one at a time, so others, of all elements, wait
  *                                while a large set is built; packets do not, and SIGTERM and SIGINT end it
+ *  When the chain is reconfigured, rules that handlers have changed and hits stay, if the element has the same name,
+ *  arguments and outputs, and its rules ask for the same fields.
  *
  *  Errors: every line and argument that is no rule, with the reason, of a file with more than 100 such lines the first
  *  100 and how many others there are; a file without rules and comments, and one of iptables-save, nft or IPFilter; an
