@@ -91,7 +91,7 @@ class Sender:
         elif kind == "across":  # the border between two
             start = max(0, end - 8)
             parts.insert(rng.randrange(len(parts)), self.fragment(start, start + 16, payload=hostile[:16].ljust(16)))
-        if kind == "all again":  # what comes behind the overlap is a packet anew
+        if kind == "all again":  # a packet anew
             parts += [self.fragment(*cut) for cut in self.cuts()]
         return parts
 
@@ -136,4 +136,4 @@ def test_alerts_are_those_of_whole_packets(heddle, tmp_path, mode):
     lines = [json.loads(line) for line in eve.read_text().splitlines()]
     assert Counter((line["src_ip"], line["alert"]["signature_id"]) for line in lines) == wanted
     assert report.one("ids")["packets"] == whole_packets
-    assert set(report.drops("r")) == {"overlap", "timeout", "bad_fragment"}
+    assert set(report.drops("r")) == {"duplicate", "overlap", "timeout", "bad_fragment"}

@@ -1,5 +1,8 @@
 #include "elements/ip/ip_reassembler.h"
 
+#include <algorithm>
+#include <cstring>
+
 #include "click/arguments.h"
 #include "core/packet_pool.h"
 #include "elements/basic/rate.h"
@@ -37,7 +40,7 @@ Access IPReassembler::access(Processor) const {
 
 std::span<const char* const> IPReassembler::drop_reasons() const {
   static constexpr const char* kReasons[] = {"timeout",  "no_header", "bad_fragment", "overlap",
-                                             "too_many", "no_memory", "no_buffer"};
+                                             "too_many", "no_memory", "no_buffer",    "duplicate"};
   return kReasons;
 }
 
@@ -63,6 +66,16 @@ IPReassembler::Datagram* IPReassembler::find(uint64_t addresses, uint32_t protoc
   place->total = place->bytes = 0, place->count = 0;
   waiting_.fetch_add(1, std::memory_order_relaxed);
   return place;
+}
+
+bool IPReassembler::has(const Datagram& datagram, const Fragment& fragment, bool last) {
+  const auto* const end = datagram.fragments.data() + datagram.count;
+  const auto* const same =
+      std::find_if(datagram.fragments.data(), end, [&](const Fragment& other) { return other.from == fragment.from; });
+  if (same == end || same->bytes != fragment.bytes || last != (fragment.from + fragment.bytes == datagram.total))
+    return false;
+  const auto payload = [](const Fragment& of) { return ip4_header(of.packet, of.l3).behind(); };
+  return std::memcmp(payload(*same), payload(fragment), fragment.bytes) == 0;
 }
 
 bool IPReassembler::insert(Datagram& datagram, const Fragment& fragment, bool last) {
@@ -160,7 +173,9 @@ void IPReassembler::take_in(Batch& batch, int i) {
   const uint64_t addresses = uint64_t{ip.source()} << 32 | ip.destination();
   const Locked lock(locked_);
   Datagram* datagram = find(addresses, (ip.at[9] + 1u) << 16 | ntohs(load_u16(ip.at + 4)));
-  if (datagram->count == kFragments || !insert(*datagram, {packet, l3, from, bytes}, last)) {
+  const Fragment fragment{packet, l3, from, bytes};
+  if (has(*datagram, fragment, last)) return batch.drop(i, kDuplicate);
+  if (datagram->count == kFragments || !insert(*datagram, fragment, last)) {
     const Reason reason = datagram->count == kFragments ? kTooMany : kOverlap;
     give_up(*datagram, reason);
     return batch.drop(i, reason);

@@ -21,10 +21,10 @@ namespace heddle {
  *  before the first fragment's header, its options and the annotations of the one that came last. Output 1, if
  *  connected: the first fragments of packets that have not become whole in time, for ICMPError (timeexceeded,
  *  reassembly); the others are dropped ("timeout"). Other drops: "no_header"; "bad_fragment", one that is not the last
- *  and whose length is no multiple of 8, or one that reaches beyond 65,407 bytes; "overlap", fragments that overlap or
- *  do not agree about the end, with all others of their packet; "too_many", more than 64 fragments of a packet;
- *  "no_buffer". At most 256 packets wait. Fragments of one packet may come to any thread. RFC 791, 3.2; RFC 815;
- *  overlaps as RFC 5722 wants for IPv6.
+ *  and whose length is no multiple of 8, or one that reaches beyond 65,407 bytes; "duplicate", a fragment that has come
+ *  before, byte by byte, alone; "overlap", fragments that overlap otherwise or do not agree about the end, with all
+ *  others of their packet; "too_many", more than 64 fragments of a packet; "no_buffer". At most 256 packets wait.
+ *  Fragments of one packet may come to any thread. RFC 791, 3.2; RFC 815; overlaps as RFC 5722 wants for IPv6.
  *
  *  Handlers: `waiting` (r): packets that wait; `whole` (r): packets put together.
  *
@@ -51,7 +51,7 @@ class IPReassembler : public Emitter {
   std::vector<std::pair<std::string, uint64_t>> statistics() const override;
 
  private:
-  enum Reason : int { kTimeout, kNoHeader, kBadFragment, kOverlap, kTooMany, kNoMemory, kNoBuffer };
+  enum Reason : int { kTimeout, kNoHeader, kBadFragment, kOverlap, kTooMany, kNoMemory, kNoBuffer, kDuplicate };
 
   static constexpr int kDatagrams = 256, kFragments = 64;
   struct Fragment {
@@ -75,6 +75,8 @@ class IPReassembler : public Emitter {
 
   void take_in(Batch& batch, int i);
   Datagram* find(uint64_t addresses, uint32_t protocol_and_id);
+  /** Whether it has come before: the same bytes at the same place, and both the last or neither. */
+  static bool has(const Datagram& datagram, const Fragment& fragment, bool last);
   /** False: it does not fit to the others. */
   static bool insert(Datagram& datagram, const Fragment& fragment, bool last);
   void give_up(Datagram& datagram, int reason);

@@ -79,7 +79,7 @@ class Routes:
 class Reassembly:
     """IPv4 packets put together from fragments in any order (RFC 791, 3.2). Fragments that overlap, or do not agree
     about the end, are dropped with all others of their packet that have come, as RFC 5722 wants it for IPv6; one that
-    is not the last and has no multiple of 8 bytes is none."""
+    has come before is dropped alone, and one that is not the last and has no multiple of 8 bytes is none."""
 
     def __init__(self):
         self.waiting = {}
@@ -94,6 +94,8 @@ class Reassembly:
             return None
         key = packet[4:6] + packet[9:10] + packet[12:20]
         parts = self.waiting.setdefault(key, [])
+        if (start, payload, last) in parts:
+            return None
         parts.append((start, payload, last))
         places = [start + i for start, payload, _ in parts for i in range(len(payload))]
         end = min((start + len(payload) for start, payload, last in parts if last), default=None)
