@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/parses.h"
+#include "core/sets_first.h"
 #include "engine/plan.h"
 #include "gpu/functions.h"
 
@@ -48,7 +49,7 @@ Headers behind(const Router& router, const Plan& plan, size_t i, Headers headers
   bool changed = element.head_varies();
   for (const Processor processor : {Processor::cpu, here.processor}) {
     const Access access = element.access(processor);
-    headers.columns &= ~access.column_writes;
+    headers.columns &= ~(access.column_writes | sets_at(element, 0));
     for (const Interval& written : access.writes) {
       const auto touches = [&](int from, int to) {
         return (written.base == Base::head && here.head_varies) ||

@@ -8,6 +8,7 @@
 #include "core/chooses.h"
 #include "core/error.h"
 #include "core/gpu_state.h"
+#include "core/sets_first.h"
 #include "engine/one_packet.h"
 #include "engine/setters.h"
 #include "gpu/device.h"
@@ -39,22 +40,33 @@ Access access_of(const Node& node, const Placement& place) {
   return access;
 }
 
+/** Columns of packets that leave node `i` for the `port`-th of its targets that the element has set. */
+ColumnSet set_for(const Node& node, const Access& access, size_t port) {
+  const size_t ports = node.targets.size() - node.more_pull.size();
+  const int output = port < ports ? static_cast<int>(port) : node.more_pull[port - ports];
+  return access.column_writes | sets_at(*node.element, output);
+}
+
 /** Annotations that are set on packets which leave node `i` for the `port`-th of its targets. */
 ColumnSet columns_behind(const Router& router, const Plan& plan, size_t i, size_t port) {
   const Node& node = router.nodes[i];
-  const auto behind = [&](size_t at) {
+  const auto behind = [&](size_t at, size_t target) {
     const Access access = access_of(router.nodes[at], plan.nodes[at]);
-    return (plan.nodes[at].columns & ~taken_by(router.nodes[at], access)) | access.column_writes;
+    return (plan.nodes[at].columns & ~taken_by(router.nodes[at], access)) | set_for(router.nodes[at], access, target);
   };
   const auto leads = [&](int before) { return node.leads_from(before, port); };
   const bool all = std::ranges::all_of(node.predecessors, leads);
-  if (all) return behind(i);
+  if (all) return behind(i, port);
   const Access access = access_of(node, plan.nodes[i]);
-  if (std::ranges::none_of(node.predecessors, leads)) return kClearedColumns | access.column_writes;  // its own packets
+  const ColumnSet sets = set_for(node, access, port);
+  if (std::ranges::none_of(node.predecessors, leads)) return kClearedColumns | sets;  // its own packets
   ColumnSet set = kAllColumns;
-  for (const int before : node.predecessors)
-    if (leads(before)) set &= behind(static_cast<size_t>(before));
-  return (set & ~taken_by(node, access)) | access.column_writes;
+  for (const int before : node.predecessors) {
+    const auto& targets = router.nodes[static_cast<size_t>(before)].targets;
+    for (size_t target = 0; leads(before) && target < targets.size(); ++target)
+      if (targets[target] == static_cast<int>(i)) set &= behind(static_cast<size_t>(before), target);
+  }
+  return (set & ~taken_by(node, access)) | sets;
 }
 
 // A GPU cannot tell how much room lies before a packet, so a neutral element on it never moves the start before where
@@ -208,10 +220,9 @@ void find_live_columns(const Router& router, Plan& plan) {
     for (size_t port = 0; port < node.targets.size(); ++port) {
       const auto leads = [&](int before) { return node.leads_from(before, port); };
       if (node.predecessors.empty() || std::ranges::any_of(sources, leads))
-        behind |= plan.nodes[static_cast<size_t>(node.targets[port])].live;
+        behind |= plan.nodes[static_cast<size_t>(node.targets[port])].live & ~set_for(node, access, port);
     }
-    return access.column_reads | (plan.nodes[i].parser >= 0 ? columns(Column::l3) : 0) |
-           (behind & ~access.column_writes);
+    return access.column_reads | (plan.nodes[i].parser >= 0 ? columns(Column::l3) : 0) | behind;
   };
   for (bool changed = true; changed;) {
     changed = false;
@@ -256,7 +267,8 @@ void find_prefetches(const Router& router, Plan& plan) {
       const Node& before = router.nodes[static_cast<size_t>(back[0])];
       if (before.is_buffer() || before.targets[0] != at) break;
       at = back[0];
-      if ((before.element->access(Processor::cpu).column_writes & wanted) == 0) continue;
+      if (((before.element->access(Processor::cpu).column_writes | sets_at(*before.element, 0)) & wanted) == 0)
+        continue;
       if (between > 0) plan.nodes[static_cast<size_t>(at)].prefetch_for = static_cast<int>(i);
       break;
     }
@@ -331,13 +343,18 @@ void find_room(const Router& router, Plan& plan) {
 void synchronise(const Router& router, Plan& plan) {
   plan.atoms = Atoms();
   const auto head_of = [&](size_t i) { return Head{plan.nodes[i].head, plan.nodes[i].head_varies}; };
-  for (size_t i = 0; i < router.nodes.size(); ++i)
-    plan.atoms.add(access_of(router.nodes[i], plan.nodes[i]), head_of(i));
+  const auto whole_access_of = [&](size_t i) {
+    Access access = access_of(router.nodes[i], plan.nodes[i]);
+    const ColumnSet of_some = sets_at(*router.nodes[i].element, 0);
+    access.column_reads |= of_some, access.column_writes |= of_some;
+    return access;
+  };
+  for (size_t i = 0; i < router.nodes.size(); ++i) plan.atoms.add(whole_access_of(i), head_of(i));
   plan.atoms.cut();
   std::vector<SyncStep> steps;
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     NodePlan& here = plan.nodes[i];
-    here.access = plan.atoms.masks(access_of(router.nodes[i], here), head_of(i));
+    here.access = plan.atoms.masks(whole_access_of(i), head_of(i));
     steps.push_back({here.processor, here.access.reads, here.access.writes, router.nodes[i].targets, here.segment});
   }
   // Transport `direct` leaves the packet in host memory: nothing stays on the GPU between segments.

@@ -17,10 +17,7 @@ bool is_of_host(uint32_t address) {
 }  // namespace
 
 Access ICMPPingResponder::access(Processor) const {
-  return {.reads = {{Base::l3, 0, kToEnd}},
-          .writes = {{Base::l3, 8, kToEnd}},
-          .column_reads = columns(Column::l3, Column::dst),
-          .column_writes = columns(Column::dst)};
+  return {.reads = {{Base::l3, 0, kToEnd}}, .writes = {{Base::l3, 8, kToEnd}}, .column_reads = columns(Column::l3)};
 }
 
 std::span<const char* const> ICMPPingResponder::drop_reasons() const {

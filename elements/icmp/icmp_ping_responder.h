@@ -1,6 +1,7 @@
 #pragma once
 
 #include "core/element.h"
+#include "core/sets_first.h"
 
 namespace heddle {
 
@@ -18,11 +19,12 @@ namespace heddle {
  *
  *      FromDump(in.pcap) -> Strip(14) -> CheckIPHeader -> ICMPPingResponder -> Unstrip(14) -> ToDump(out.pcap);
  */
-class ICMPPingResponder : public Element {
+class ICMPPingResponder : public Element, public SetsFirst {
  public:
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
+  ColumnSet sets_first() const override { return columns(Column::dst); }
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
 

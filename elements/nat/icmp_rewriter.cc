@@ -37,11 +37,11 @@ void ICMPRewriter::link(const Directory& directory) {
 }
 
 Access ICMPRewriter::access(Processor) const {
-  const ColumnSet annotations = (set_dst_ ? columns(Column::dst) : 0) | (sets_paint_ ? columns(Column::paint) : 0);
+  const ColumnSet paint = sets_paint_ ? columns(Column::paint) : 0;
   return {.reads = {{Base::l3, 0, kToEnd}},
           .writes = {{Base::l3, 10, kToEnd}},
-          .column_reads = columns(Column::l3) | annotations,
-          .column_writes = annotations};
+          .column_reads = columns(Column::l3) | paint,
+          .column_writes = paint};
 }
 
 std::span<const char* const> ICMPRewriter::drop_reasons() const {

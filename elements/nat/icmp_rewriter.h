@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "core/sets_first.h"
 #include "elements/nat/rewriter.h"
 
 namespace heddle {
@@ -27,13 +28,14 @@ namespace heddle {
  *      c[1] -> r :: IPRewriter(pattern 1.0.0.1 1024-65535 - - 0 0) -> ToDump(out.pcap);
  *      c[0] -> ICMPRewriter(r) -> Discard;
  */
-class ICMPRewriter : public Element {
+class ICMPRewriter : public Element, public SetsFirst {
  public:
   void configure(click::Arguments& arguments) override;
   void link(const Directory& directory) override;
   const char* ports() const override { return "1/1-2"; }
   const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override;
+  ColumnSet sets_first() const override { return set_dst_ ? columns(Column::dst) : 0; }
   std::span<const char* const> drop_reasons() const override;
   void run_cpu(Batch& batch) override;
 
