@@ -101,7 +101,7 @@ def test_says_that_checksums_are_yet_to_be_filled_in(heddle, tmp_path, right, wr
     (tmp_path / "x.rules").write_text('alert tcp any any -> any any (content:"mark"; sid:1;)\n')
     for keyword in ("", ", CHECKSUM false"):
         chain = CHAIN.format(quoted(capture), quoted(tmp_path / "x.rules"), quoted(tmp_path / "eve.json"), keyword)
-        result = heddle("run", "--quiet", "-e", chain)
+        result = heddle("run", "-e", chain)
         assert result.code == 0, result
         warnings = [line for line in result.err.splitlines() if "checksum" in line]
         if said is None or keyword:

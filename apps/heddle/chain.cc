@@ -14,6 +14,7 @@
 #include "click/parser.h"
 #include "click/quoting.h"
 #include "core/error.h"
+#include "core/warnings.h"
 
 namespace heddle {
 namespace {
@@ -123,8 +124,8 @@ void warn_of_unknown(const std::vector<std::string>& variables, std::string_view
       while (end < text.size() && click::is_word_character(text[end])) ++end;
       if (end > begin) known.emplace(text.substr(begin, end - begin));
     }
-    std::fprintf(stderr, "heddle: warning: '%s': the chain mentions no $%s%s\n", variable.c_str(), name.c_str(),
-                 click::suggestion(name, {known.begin(), known.end()}).c_str());
+    warn("heddle: warning: '" + variable + "': the chain mentions no $" + name +
+         click::suggestion(name, {known.begin(), known.end()}));
   }
 }
 

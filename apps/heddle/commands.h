@@ -64,8 +64,7 @@ struct RunCommand {
   std::optional<double> simulated_time;  ///< seconds since 1970 at which simulated time begins
   double simulated_tick_s = 0;           ///< by which it goes on when it is asked for
   bool do_not_run = false, print_time = false, allow_reconfigure = false;
-  bool ignored_flag = false;  ///< of switches that mean nothing here
-  std::string ignored_text;
+  bool no_warnings = false;
   int run(const ChainOptions& chain);
 
  private:

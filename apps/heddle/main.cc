@@ -129,7 +129,7 @@ void add_click_options(CLI::App* command, ChainOptions& chain, RunCommand& run) 
       })
       ->check(heddle::number_in(0, 1))
       ->type_name("SECONDS");
-  command->add_flag("-w,--no-warnings", run.ignored_flag, "Accepted for Click's sake");
+  command->add_flag("-w,--no-warnings", run.no_warnings, "Print no warnings");
   command->add_option("-C,--clickpath", chain.click_path, "Folders in which require(library FILE) looks, FOLDER:FOLDER")
       ->allow_extra_args(false)
       ->type_name("PATH");
@@ -158,7 +158,7 @@ void add_run_options(CLI::App* command, RunCommand& run) {
     return heddle::click::parse(text, seconds) && seconds > 0 ? ""
                                                               : "'" + text + "' is not a positive number of seconds";
   });
-  command->add_flag("--quiet", run.quiet, "Print nothing but errors");
+  command->add_flag("--quiet", run.quiet, "Print no report, progress or warnings; errors and what elements print stay");
   command
       ->add_option("--metrics", run.metrics_port,
                    "Offer counters to Prometheus on port PORT of 127.0.0.1, to 64 connections at a time")

@@ -16,6 +16,7 @@
 #include "apps/heddle/progress.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/warnings.h"
 #include "engine/metrics.h"
 #include "io/capture/output_file.h"
 
@@ -145,6 +146,7 @@ std::string RunCommand::prints(const ChainOptions& chain) const {
 }
 
 int RunCommand::run(const ChainOptions& chain_options) {
+  warnings_wanted = !quiet && !no_warnings;
   if (simulated_time)
     RouterClock::simulate(RouterClock::seconds(*simulated_time), RouterClock::seconds(simulated_tick_s));
   reading_chain = 1;

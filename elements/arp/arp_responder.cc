@@ -11,6 +11,7 @@
 #include "click/lexer.h"
 #include "click/quoting.h"
 #include "core/error.h"
+#include "core/warnings.h"
 #include "elements/arp/arp.h"
 
 namespace heddle {
@@ -70,8 +71,7 @@ void ARPResponder::set(Table& table, const std::vector<click::Ipv4Prefix>& prefi
 
 void ARPResponder::warn_of(const std::vector<click::Ipv4Prefix>& twice) const {
   for (const auto& prefix : twice)
-    std::fprintf(stderr, "While configuring '%s :: %s':\n  warning: multiple entries for %s\n", name.c_str(),
-                 class_name.c_str(), to_text(prefix).c_str());
+    warn("While configuring '" + name + " :: " + class_name + "':\n  warning: multiple entries for " + to_text(prefix));
 }
 
 void ARPResponder::configure(click::Arguments& arguments) {

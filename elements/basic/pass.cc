@@ -8,6 +8,7 @@
 #include "click/quoting.h"
 #include "core/clock.h"
 #include "core/error.h"
+#include "core/warnings.h"
 #include "elements/basic/packet_time.h"
 #include "elements/endpoints/time_window.h"
 
@@ -130,7 +131,8 @@ void Message::configure(click::Arguments& arguments) {
 
 void Message::start(const Environment&) {
   if (type_ == "ERROR") throw Error(message_);
-  std::fprintf(stderr, "%s%s\n", type_ == "WARNING" ? "warning: " : "", message_.c_str());
+  if (type_ == "WARNING") return warn("warning: " + message_);
+  std::fprintf(stderr, "%s\n", message_.c_str());
 }
 
 HEDDLE_ELEMENT(Align);

@@ -4,6 +4,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "core/warnings.h"
 #include "functions/nids/dns.h"
 #include "functions/nids/nids.h"
 #include "functions/nids/tcp_checksum.h"
@@ -103,11 +104,11 @@ bool NIDSConfirm::has_wrong_checksum(const View& view, int thread) {
 void NIDSConfirm::warn_of_checksums(uint32_t segments) const {
   const uint32_t wrong = first_wrong_.load(std::memory_order_relaxed);
   if (wrong <= segments / 10) return;
-  std::fprintf(stderr,
-               "heddle: warning: NIDSConfirm '%s': %u of the first %u segments of TCP have a wrong checksum and are "
-               "left out of connections; if they were captured where network cards were yet to fill it in, give it "
-               "CHECKSUM false\n",
-               name.c_str(), wrong, segments);
+  warn(
+      format("heddle: warning: NIDSConfirm '%s': %u of the first %u segments of TCP have a wrong checksum and are left "
+             "out of connections; if they were captured where network cards were yet to fill it in, give it CHECKSUM "
+             "false",
+             name.c_str(), wrong, segments));
 }
 
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {

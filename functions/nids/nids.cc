@@ -7,6 +7,7 @@
 #include "core/load.h"
 #include "core/mistakes.h"
 #include "core/text_file.h"
+#include "core/warnings.h"
 #include "functions/nids/rule_file.h"
 
 namespace heddle {
@@ -60,16 +61,14 @@ void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const 
 
 void NIDS::load(RuleSet set) {
   if (const size_t n = set.unsupported.size(); n > 0)
-    std::fprintf(stderr, "heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n%s", name.c_str(), n,
-                 n == 1 ? "" : "s", file_.c_str(), summary_of(set.unsupported).c_str());
+    warn(format("heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n", name.c_str(), n, n == 1 ? "" : "s",
+                file_.c_str()) +
+         summary_of(set.unsupported));
   if (const std::string unset = unset_bits(set.rules); !unset.empty())
-    std::fprintf(stderr, "heddle: warning: NIDS '%s': no rule of '%s' sets %s\n", name.c_str(), file_.c_str(),
-                 unset.c_str());
+    warn("heddle: warning: NIDS '" + name + "': no rule of '" + file_ + "' sets " + unset);
   if (const std::string tagging = tagging_rules(set.rules); !tagging.empty())
-    std::fprintf(stderr,
-                 "heddle: warning: NIDS '%s': by tag, %s of '%s' ask for packets behind a match to be logged, which is "
-                 "not done; their alerts are written\n",
-                 name.c_str(), tagging.c_str(), file_.c_str());
+    warn("heddle: warning: NIDS '" + name + "': by tag, " + tagging + " of '" + file_ +
+         "' ask for packets behind a match to be logged, which is not done; their alerts are written");
   count_ = set.rules.size(), unsupported_ = set.unsupported.size();
   rules_.load(std::move(set), stream_, monitors());
   groups_ = rules_.now().automata.group_count();
@@ -107,10 +106,10 @@ bool NIDS::loses_candidates() const {
 
 void NIDS::link(const Directory&) {
   if (loses_candidates())
-    std::fprintf(stderr,
-                 "heddle: warning: NIDS '%s': candidates go nowhere but to Discard, so no alert comes of them; put a "
-                 "NIDSConfirm behind output 1, or leave that unconnected\n",
-                 name.c_str());
+    warn("heddle: warning: NIDS '" + name +
+         "': candidates go nowhere but to Discard, so no alert comes of them; put a NIDSConfirm behind output 1, or "
+         "leave "
+         "that unconnected");
 }
 
 Access NIDS::access(Processor) const {
