@@ -95,7 +95,8 @@ void add_port(Handlers& list, const char* name, std::atomic<uint16_t>& port) {
 void IPEncap::configure(click::Arguments& arguments) {
   IpProtocol protocol;
   click::Ipv4Address source;
-  uint32_t ttl = 250, tos = 0, dscp = 0, ecn = 0, id = 0;
+  constexpr uint32_t kNotGiven = 256;
+  uint32_t ttl = 250, tos = kNotGiven, dscp = kNotGiven, ecn = kNotGiven, id = 0;
   CapableTransport capable;
   bool df = false, congestion = false;
   arguments.required("PROTO", protocol).required("SRC", source);
@@ -103,10 +104,15 @@ void IPEncap::configure(click::Arguments& arguments) {
   arguments.keyword("TTL", ttl, 0u, 255u).keyword("TOS", tos, 0u, 255u).keyword("DSCP", dscp, 0u, 63u);
   arguments.keyword("ECN", ecn, 0u, 3u).keyword("ID", id, 0u, 65535u).keyword("DF", df);
   arguments.keyword("ECT", capable).keyword("CE", congestion);
-  ecn |= congestion ? 3 : capable.ecn;
+  const int ways = (ecn != kNotGiven) + (capable.ecn != 0) + congestion;
+  if (tos != kNotGiven && (dscp != kNotGiven || ways > 0))
+    arguments.error("TOS is DSCP and ECN (or ECT, CE) together; give it or them");
+  if (ways > 1) arguments.error("ECN, ECT and CE set the same two bits; give one of them");
+  if (ecn == kNotGiven) ecn = congestion ? 3 : capable.ecn;
+  if (tos == kNotGiven) tos = (dscp == kNotGiven ? 0 : dscp << 2) | ecn;
   source_ = htonl(source.value), identification_ = id;
   header_[0] = 0x45;
-  header_[1] = static_cast<uint8_t>(tos | dscp << 2 | ecn);
+  header_[1] = static_cast<uint8_t>(tos);
   header_[6] = df ? 0x40 : 0;
   header_[8] = static_cast<uint8_t>(ttl), header_[9] = static_cast<uint8_t>(protocol.value);
 }

@@ -11,10 +11,11 @@ namespace heddle {
  *      IPEncap(PROTO, SRC, DST [, keywords TTL, TOS, DSCP, ECN, ECT, CE, ID, DF])
  *
  *  PROTO: 0 to 255, or ip, ipip, icmp, tcp, udp, ip6, icmp6. SRC: source address. DST: destination address, or
- *  DST_ANNO: that of the annotation dst. TTL: default 250. TOS: 0 to 255, or DSCP (0 to 63) and ECN (0 to 3),
- *  default 0. ECT: true or 1 is ECN 1, 2 is ECN 2; CE true is ECN 3. DF: whether packets must not be fragmented,
- *  default false. The identification counts up. Sets the annotations dst, l3 and l4. One input, one output. Drops
- *  packets without 20 bytes of room before them ("no_headroom") and those that would be too long ("too_long"). RFC 791.
+ *  DST_ANNO: that of the annotation dst. TTL: default 250. TOS: 0 to 255, or instead DSCP (0 to 63) and ECN (0 to 3),
+ *  default 0. Instead of ECN, ECT: true or 1 is ECN 1, 2 is ECN 2; or CE true, which is ECN 3. DF: whether packets must
+ *  not be fragmented, default false. The identification counts up. Sets the annotations dst, l3 and l4. One input, one
+ *  output. Drops packets without 20 bytes of room before them ("no_headroom") and those that would be too long
+ *  ("too_long"). RFC 791.
  *
  *  Handlers: `src` (rw), `dst` (rw; it cannot be written if it is DST_ANNO).
  *
