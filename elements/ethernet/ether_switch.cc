@@ -75,14 +75,18 @@ void EtherSwitch::learn(uint64_t address, uint32_t port, uint32_t now_s) {
   if (place->word.load(std::memory_order_relaxed) != word) place->word.store(word, std::memory_order_relaxed);
 }
 
+bool EtherSwitch::is_old(const Entry& entry, uint32_t now_s) const {
+  const uint32_t timeout = timeout_s_.load(std::memory_order_relaxed);
+  const uint32_t age = now_s - entry.heard_s.load(std::memory_order_relaxed);
+  return timeout != 0 && age > timeout && age < 0x80000000;
+}
+
 int EtherSwitch::port_of(uint64_t address, uint32_t now_s) const {
   const Entry* group = ways(address);
-  const uint32_t timeout = timeout_s_.load(std::memory_order_relaxed);
   for (uint32_t way = 0; way < kWays; ++way) {
     const uint64_t word = group[way].word.load(std::memory_order_relaxed);
     if ((word & kAddress) != address || word == 0) continue;
-    const uint32_t age = now_s - group[way].heard_s.load(std::memory_order_relaxed);
-    return timeout != 0 && age > timeout && age < 0x80000000 ? -1 : static_cast<int>(word >> 48 & 0xff);
+    return is_old(group[way], now_s) ? -1 : static_cast<int>(word >> 48 & 0xff);
   }
   return -1;
 }
@@ -132,9 +136,10 @@ void EtherSwitch::handlers(Handlers& list) {
   list.read("table",
             [this] {
               std::string text;
+              const auto now_s = static_cast<uint32_t>(now_ms() / 1000);
               for (size_t i = 0; entries_ && i < size_t{mask_ + 1} * kWays; ++i) {
                 const uint64_t word = entries_[i].word;
-                if (word == 0) continue;
+                if (word == 0 || is_old(entries_[i], now_s)) continue;
                 click::EthernetAddress address;
                 std::memcpy(address.bytes.data(), &word, 6);
                 text += to_text(address) + format(" %d\n", static_cast<int>(word >> 48 & 0xff));

@@ -18,7 +18,7 @@ namespace heddle {
  *  14 bytes; "bad_source", from a multicast address; "reserved", to 01:80:c2:00:00:00 ... 0f, which bridges keep to
  *  their ports (spanning tree, pause, LACP, LLDP): nothing is learnt from it. IEEE 802.1D, 7.
  *
- *  Handlers: `table` (r): address and port; `timeout` (rw, seconds).
+ *  Handlers: `table` (r): address and port of those that are remembered; `timeout` (rw, seconds).
  *
  *  Example:
  *
@@ -52,6 +52,7 @@ class EtherSwitch : public Element {
   static uint64_t address_at(const uint8_t* at);
   Entry* ways(uint64_t address) const;
   void learn(uint64_t address, uint32_t port, uint32_t now_s);
+  bool is_old(const Entry& entry, uint32_t now_s) const;
   /** The port, or -1. */
   int port_of(uint64_t address, uint32_t now_s) const;
 
