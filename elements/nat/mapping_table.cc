@@ -1,8 +1,12 @@
 #include "elements/nat/mapping_table.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <bit>
 #include <thread>
+
+#include "core/error.h"
 
 namespace heddle::nat {
 namespace {
@@ -10,13 +14,23 @@ namespace {
 constexpr uint32_t kAtOnce = 1024;  // mappings a lock: packet threads may want to make some meanwhile
 constexpr uint32_t kLookedAt = 4096, kCandidates = 64;  // of so many mappings a 64th are given up, one after the other
 
+HugePages map_memory(size_t bytes, uint32_t mappings) {
+  const size_t there = static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
+  if (bytes > there)
+    throw Error(
+        format("%u mappings take up to %zu MiB of memory, and this machine has %zu MiB; give a smaller capacity",
+               mappings, bytes >> 20, there >> 20));
+  return map_huge_pages(bytes);
+}
+
 }  // namespace
 
 MappingTable::MappingTable(uint32_t capacity)
     : capacity_(std::min(capacity, kIndex)),
       mask_(std::bit_ceil(std::max(capacity_, 8u)) - 1),  // two entries a mapping, three a bucket
-      buckets_(std::make_unique<Bucket[]>(size_t{mask_} + 1)),
-      mappings_(std::make_unique<Mapping[]>(capacity_)) {}
+      memory_(map_memory((size_t{mask_} + 1) * sizeof(Bucket) + size_t{capacity_} * sizeof(Mapping), capacity_)),
+      buckets_(reinterpret_cast<Bucket*>(memory_.get())),
+      mappings_(reinterpret_cast<Mapping*>(buckets_ + mask_ + 1)) {}
 
 uint32_t MappingTable::hash(const FlowKey& key) {
   uint64_t mixed = addresses_of(key) * 0x9e3779b97f4a7c15u;
@@ -96,7 +110,7 @@ bool MappingTable::insert(const FlowKey& key, uint32_t value) {
   for (uint32_t steps = 0, at = first; steps <= mask_; ++steps, at = (at + 1) & mask_) {
     Bucket& bucket = buckets_[at];
     for (Entry& entry : bucket.entries) {
-      if (entry.rest.load(std::memory_order_relaxed) != UINT64_MAX) continue;
+      if (entry.rest.load(std::memory_order_relaxed) != 0) continue;
       change(bucket, [&] {
         entry.addresses.store(addresses_of(key), std::memory_order_relaxed);
         entry.rest.store(uint64_t{value} << 32 | ports_of(key), std::memory_order_relaxed);
@@ -118,7 +132,7 @@ void MappingTable::remove(const FlowKey& key, uint32_t value) {
       if (entry.rest.load(std::memory_order_relaxed) != wanted ||
           entry.addresses.load(std::memory_order_relaxed) != addresses_of(key))
         continue;
-      change(bucket, [&] { entry.rest.store(UINT64_MAX, std::memory_order_relaxed); });
+      change(bucket, [&] { entry.rest.store(0, std::memory_order_relaxed); });
       for (uint32_t before = first; before != at; before = (before + 1) & mask_)
         buckets_[before].passed.fetch_sub(1, std::memory_order_relaxed);
       return;
@@ -148,7 +162,7 @@ MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& t
   mapping.annotation.store(annotation, std::memory_order_relaxed);
   mapping.shift.store(0, std::memory_order_relaxed), mapping.earlier_shift.store(0, std::memory_order_relaxed);
   mapping.used.store(true, std::memory_order_relaxed);
-  const uint32_t value = index | static_cast<uint32_t>(flow.kind) << kKindShift;
+  const uint32_t value = index | kind_bits(flow.kind);
   if (flow != to.reversed()) insert(flow, value);
   insert(to.reversed(), value | kReplyBit);
   size_.fetch_add(1, std::memory_order_relaxed);
@@ -174,13 +188,13 @@ MappingTable::Outcome MappingTable::create(const FlowKey& flow, const FlowKey& t
 void MappingTable::remove_mapping(uint32_t index) {
   Mapping& mapping = mappings_[index];
   const FlowKey flow = mapping.flow(), back = mapping.to().reversed();
-  const uint32_t value = index | static_cast<uint32_t>(flow.kind) << kKindShift;
+  const uint32_t value = index | kind_bits(flow.kind);
   if (flow != back) remove(flow, value);
   remove(back, value | kReplyBit);
   if (next_ != nullptr && !moved_) {
     const std::lock_guard there(next_->changing_);
     if (const Mapping* same = same_in(*next_, index))
-      next_->remove_mapping(static_cast<uint32_t>(same - next_->mappings_.get()));
+      next_->remove_mapping(static_cast<uint32_t>(same - next_->mappings_));
   }
   mapping.used.store(false, std::memory_order_relaxed);
   mapping.words[0].store(free_, std::memory_order_relaxed), free_ = index;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/cache_line.h"
+#include "core/huge_pages.h"
 
 namespace heddle::nat {
 
@@ -60,6 +61,7 @@ struct Shifts {
  *  order. */
 class MappingTable {
  public:
+  /** Memory is taken as mappings come. Throws Error when the machine has less than so many want. */
   explicit MappingTable(uint32_t capacity);
 
   bool find(const FlowKey& key, Rewrite& found) const { return find(key, hash(key), found); }
@@ -149,11 +151,10 @@ class MappingTable {
   static constexpr uint32_t kNone = UINT32_MAX, kReplyBit = 0x80000000, kKindShift = 28,
                             kIndex = (1u << kKindShift) - 1;
 
-  /** A key and its mapping in two words; free if the second is all ones. A mapping's number has the kind above it. */
+  /** A key and its mapping in two words; free if the second is 0. A mapping's number has the kind and 1 above it. */
   struct Entry {
     std::atomic<uint64_t> addresses{0};
-    std::atomic<uint64_t> rest{
-        UINT64_MAX};  // ports in the low half, above them the mapping, its kind and its direction
+    std::atomic<uint64_t> rest{0};  // ports in the low half, above them the mapping, its kind and its direction
   };
   /** version: odd while it changes. passed: entries that belong here or before and lie further on. */
   struct alignas(kCacheLine) Bucket {
@@ -188,9 +189,8 @@ class MappingTable {
   static uint32_t ports_of(const FlowKey& key) { return uint32_t{key.source_port} << 16 | key.destination_port; }
   /** Of Entry::rest: all but mapping and direction. Nothing that is free has it. */
   static constexpr uint64_t kRestOfKey = uint64_t{0x7} << (32 + kKindShift) | 0xffffffff;
-  static uint64_t rest_of(const FlowKey& key) {
-    return static_cast<uint64_t>(key.kind) << (32 + kKindShift) | ports_of(key);
-  }
+  static uint64_t rest_of(const FlowKey& key) { return uint64_t{kind_bits(key.kind)} << 32 | ports_of(key); }
+  static uint32_t kind_bits(Kind kind) { return (static_cast<uint32_t>(kind) + 1) << kKindShift; }
   static Idle idle_of(const Mapping& mapping, uint64_t now_ms) {
     return {mapping.kind(), mapping.owner, mapping.seen, static_cast<int64_t>(now_ms - mapping.used_ms)};
   }
@@ -218,8 +218,9 @@ class MappingTable {
   static void change(Bucket& bucket, const Change& what);
 
   uint32_t capacity_, mask_;
-  std::unique_ptr<Bucket[]> buckets_;
-  std::unique_ptr<Mapping[]> mappings_;
+  HugePages memory_;  // all zeros at first: buckets that are free, mappings that were never used
+  Bucket* buckets_;
+  Mapping* mappings_;
   mutable std::mutex changing_;                    // for what follows
   uint32_t free_ = kNone, fresh_ = 0, swept_ = 0;  // free ones; the first that was never used; the next to look at
   std::vector<Candidate> candidates_;              // to be given up, from the back on

@@ -3,13 +3,17 @@
 #include "elements/nat/mapping_table.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <fstream>
 #include <map>
 #include <random>
+#include <string>
 #include <thread>
 #include <tuple>
 #include <vector>
 
+#include "core/error.h"
 #include "tests/support/patience.h"
 
 namespace heddle::nat {
@@ -295,6 +299,40 @@ TEST(MappingTable, ConcurrentChangesMoveAlong) {
     }
   }
   EXPECT_EQ(now.load()->size(), made[0].size() + made[1].size());
+}
+
+uint64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  uint64_t all = 0, resident = 0;
+  file >> all >> resident;
+  return resident * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST(MappingTable, TakesMemoryAsMappingsCome) {
+  constexpr uint64_t kMiB = 1 << 20;
+  const uint64_t before = resident_bytes();
+  MappingTable table(1 << 23);  // 1 GiB
+  EXPECT_LT(resident_bytes(), before + 16 * kMiB);
+  const FlowKey flow{1, 2, 3, 4, Kind::tcp};
+  EXPECT_EQ(table.create(flow, {5, 2, 6, 4, Kind::tcp}, 0, 1, 0), MappingTable::Outcome::made);
+  Rewrite found;
+  EXPECT_TRUE(table.find(flow, found));
+  EXPECT_FALSE(table.find({}, found));  // as what is free
+  EXPECT_LT(resident_bytes(), before + 32 * kMiB);
+}
+
+TEST(MappingTable, SaysHowMuchMemoryIsMissing) {
+  const uint64_t there = static_cast<uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(sysconf(_SC_PAGESIZE));
+  const uint64_t capacity = there / 128 + 1;
+  if (capacity > 1 << 28) GTEST_SKIP() << "this machine has memory for every table";
+  try {
+    const MappingTable table(static_cast<uint32_t>(capacity));
+    ADD_FAILURE() << "it was made";
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(format("and this machine has %zu MiB", size_t{there >> 20})),
+              std::string::npos)
+        << error.what();
+  }
 }
 
 }  // namespace
