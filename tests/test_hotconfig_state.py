@@ -105,6 +105,12 @@ STATE = {
         "e.groups",
         "7 10.0.0.9 0",
     ),
+    "EtherSwitch": (
+        f"{FRAMES[:-1]}, LIMIT 5) -> s :: EtherSwitch {{}} -> Discard; Idle -> [1]s[1] -> Discard",
+        None,
+        "s.table",
+        "02",
+    ),
     "L2Switch": (f"{FRAMES} -> Paint(0) -> w :: L2Switch {{}} -> Discard; w[1] -> Discard", None, "w.table", "02"),
     "Counter": ("InfiniteSource(LIMIT 5000) -> c :: Counter {} -> Discard", None, "c.count", "5000"),
 }

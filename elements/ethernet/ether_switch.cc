@@ -75,6 +75,28 @@ void EtherSwitch::learn(uint64_t address, uint32_t port, uint32_t now_s) {
   if (place->word.load(std::memory_order_relaxed) != word) place->word.store(word, std::memory_order_relaxed);
 }
 
+void EtherSwitch::take_over(uint64_t word, uint32_t heard_s) {
+  Entry* group = ways(word & kAddress);
+  Entry* place = group;
+  for (uint32_t way = 0; way < kWays; ++way) {
+    if (group[way].word == 0 || ((group[way].word ^ word) & kAddress) == 0) {
+      place = &group[way];
+      break;
+    }
+    if (group[way].heard_s < place->heard_s) place = &group[way];
+  }
+  if (place->word != 0 && place->heard_s > heard_s) return;
+  place->word = word, place->heard_s = heard_s;
+}
+
+void EtherSwitch::take_state(Element& old_element) {
+  const auto& old = static_cast<const EtherSwitch&>(old_element);
+  for (size_t i = 0; i < size_t{old.mask_ + 1} * kWays; ++i) {
+    const uint64_t word = old.entries_[i].word;
+    if (word != 0 && static_cast<int>(word >> 48 & 0xff) < outputs) take_over(word, old.entries_[i].heard_s);
+  }
+}
+
 bool EtherSwitch::is_old(const Entry& entry, uint32_t now_s) const {
   const uint32_t timeout = timeout_s_.load(std::memory_order_relaxed);
   const uint32_t age = now_s - entry.heard_s.load(std::memory_order_relaxed);

@@ -37,6 +37,7 @@ class EtherSwitch : public Element {
   int copies_to(Batch& batch, int output, uint16_t* which) override;
   std::span<const char* const> drop_reasons() const override;
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   void handlers(Handlers& list) override;
 
@@ -52,6 +53,8 @@ class EtherSwitch : public Element {
   static uint64_t address_at(const uint8_t* at);
   Entry* ways(uint64_t address) const;
   void learn(uint64_t address, uint32_t port, uint32_t now_s);
+  /** Of another table, if it is newer than one that it takes the place of. No packet thread runs. */
+  void take_over(uint64_t word, uint32_t heard_s);
   bool is_old(const Entry& entry, uint32_t now_s) const;
   /** The port, or -1. */
   int port_of(uint64_t address, uint32_t now_s) const;
