@@ -1,9 +1,11 @@
 """What elements keep when the chain is reconfigured: the places in files, addresses, routes, counts, numbers."""
 
+import re
+
 import pytest
 from test_hotconfig import TRAFFIC, UDP, running
 from whole import captures, judge
-from whole.program import quoted, wait_for_count, wait_until
+from whole.program import ROOT, quoted, wait_for_count, wait_until
 
 FRAMES = "InfiniteSource(DATA \\<0200000000020200000000010800 00000000>)"
 
@@ -129,6 +131,45 @@ def test_state_stays(heddle, tmp_path, name):
         # Ages and expiry differ, mappings and addresses do not.
         first = [line.split()[:3] for line in before.splitlines()]
         assert [line.split()[:3] for line in control.read(handler).splitlines()] == first
+
+
+WRITTEN = {
+    "Queue.capacity": "Idle -> queue :: Queue(10) -> Unqueue -> d :: Discard",
+    "MixedQueue.capacity": "Idle -> mixedqueue :: MixedQueue(10) -> Unqueue -> d; Idle -> [1]mixedqueue",
+    "DelayShaper.delay": "Idle -> Queue -> delayshaper :: DelayShaper(2s) -> Unqueue -> d",
+    "IPRewriter.capacity": "Idle -> MarkIPHeader -> iprewriter :: IPRewriter(pattern 1.0.0.1 7 - - 0 0) -> d",
+    "RateLimiter.rate": "Idle -> MarkIPHeader -> f :: FlowTable -> ratelimiter :: RateLimiter(f, 5) -> d",
+    "Switch.switch": "Idle -> switch :: Switch(0) -> d; switch[1] -> d",
+    "Paint.color": "Idle -> paint :: Paint(2) -> d",
+    "RandomSample.sampling_prob": "Idle -> randomsample :: RandomSample(0.5) -> d",
+    "Bypass.active": "Idle -> bypass :: Bypass(false) -> d; bypass[1] -> d",
+    "RatedUnqueue.rate": "Idle -> Queue -> ratedunqueue :: RatedUnqueue(9) -> d",
+    "Classifier.pattern0": "Idle -> classifier :: Classifier(12/0800, -) -> d; classifier[1] -> d",
+    "EtherSwitch.timeout": "Idle -> etherswitch :: EtherSwitch(TIMEOUT 9s) -> d; Idle -> [1]etherswitch[1] -> d",
+    "InfiniteSource.limit": "infinitesource :: InfiniteSource(LIMIT 9, ACTIVE false) -> d",
+}
+
+
+def test_what_was_written_stays_as_the_page_says(heddle, tmp_path):
+    page = (ROOT / "docs/reconfiguration.md").read_text()
+    stays = {
+        f"{element}.{handler}": what == "stays"
+        for element, handler, what in re.findall(r"^\| (\w+) \| `(\w+)` \| (stays|begins anew) \|$", page, re.MULTILINE)
+    }
+    assert set(stays) == set(WRITTEN)
+    values = {"Bypass.active": "true", "Classifier.pattern0": "12/86dd", "RandomSample.sampling_prob": "0.25"}
+    chain = "; ".join(WRITTEN.values())
+    with running(heddle, tmp_path, chain) as (_, control):
+        wanted = {}
+        for name in WRITTEN:
+            handler = name.split(".")[0].lower() + "." + name.split(".")[1]
+            before = control.read(handler)
+            control.write(handler, values.get(name, "1"))
+            written = control.read(handler)
+            assert written != before, name
+            wanted[handler] = written if stays[name] else before
+        control.write("hotconfig", chain)
+        assert {handler: control.read(handler) for handler in wanted} == wanted
 
 
 @pytest.mark.parametrize("device", ["cpu", "simt"])
