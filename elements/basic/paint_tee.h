@@ -9,7 +9,8 @@ namespace heddle {
  *      PaintTee(COLOR [, ANNO])
  *
  *  COLOR: 0 to 255. ANNO: PAINT (or its number in Click, 20), the only annotation that can be painted. Every packet
- *  leaves by output 0; if its paint annotation is COLOR, a copy leaves by output 1. Push. In a router, it finds packets
+ *  leaves by output 0; if its paint annotation is COLOR, a copy is pushed to output 1. Input and output 0 are
+ *  push or pull. In a router, it finds packets
  *  that leave by the interface that they came by, whose senders get a redirect. If no packet buffer is free, the copy
  *  is dropped ("no_buffer").
  *
@@ -24,7 +25,7 @@ class PaintTee : public Element {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "1/2"; }
-  const char* processing() const override { return "h/h"; }
+  const char* processing() const override { return "a/ah"; }
   Access access(Processor) const override { return {.column_reads = columns(Column::paint)}; }
   int copies() const override { return 2; }
   bool copies_some() const override { return true; }
