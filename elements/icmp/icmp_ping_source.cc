@@ -1,5 +1,6 @@
 #include "elements/icmp/icmp_ping_source.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "click/arguments.h"
@@ -39,6 +40,11 @@ void ICMPPingSource::configure(click::Arguments& arguments) {
   if (data_.size() > 65000) arguments.error("DATA has more than 65000 bytes");
   source_ = htonl(source.value), destination_ = htonl(destination.value);
   interval_us_ = interval.microseconds, active_ = active, limit_ = limit;
+}
+
+void ICMPPingSource::link(const Directory&) {
+  const std::vector<bool>& pulled_there = behind[0]->pulled;
+  is_pulled_ = !pulled_there.empty() && std::ranges::count(pulled_there, false) == 0;
 }
 
 Access ICMPPingSource::access(Processor) const {
@@ -124,6 +130,13 @@ void ICMPPingSource::receive(Batch& batch) {
     return;
   }
   if (stopping_()) return;
+  if (is_pulled_) {
+    for (int size = -1; size < batch.size() && batch.size() < batch.room() && !limit_reached();) {
+      size = batch.size();
+      make(batch, now_us());
+    }
+    return;
+  }
   const uint64_t now = now_us(), interval = interval_us_.load(std::memory_order_relaxed);
   if (next_us_ == 0)
     next_us_ = now;

@@ -14,13 +14,14 @@ namespace heddle {
  *      ICMPPingSource(SADDR, DADDR [, INTERVAL, IDENTIFIER, keywords LIMIT, COUNT, DATA, ACTIVE, VERBOSE, STOP,
  *                     END_CALL])
  *
- *  SADDR, DADDR: source and destination addresses. INTERVAL: time between two, default 1 s. IDENTIFIER: 0 to 65535,
+ *  SADDR, DADDR: source and destination addresses. INTERVAL: time between two, default 1 s; where
+ *  packets are pulled, it is not used: each pull gets one. IDENTIFIER: 0 to 65535,
  *  default 0. LIMIT or COUNT: pings in all, negative: no limit (default). DATA: bytes behind the ICMP header, default
- *  56 zeros. ACTIVE: whether it sends, default true. VERBOSE: whether each answer is printed to standard error, default
+ *  none. ACTIVE: whether it sends, default true. VERBOSE: whether each answer is printed to standard error, default
  *  true if input 0 is connected. STOP: whether the program ends when LIMIT have been sent and, if input 0 is connected,
  *  answered or 2 s have gone by; END_CALL: a handler and a value, written then.
  *
- *  Output 0, push: IPv4 packets with annotations dst, l3 and l4; TTL 255. Input 0, if connected: packets with
+ *  Output 0, push or pull: IPv4 packets with annotations dst, l3 and l4; TTL 255. Input 0, if connected: packets with
  *  annotation l3, of which echo replies with its addresses and IDENTIFIER are answers; all end here: "answer", "other".
  *  Runs on the first packet thread, or where StaticThreadSched puts it. RFC 792. Also called ICMPSendPings.
  *
@@ -36,7 +37,8 @@ class ICMPPingSource : public Source {
  public:
   void configure(click::Arguments& arguments) override;
   const char* ports() const override { return "0-1/1"; }
-  const char* processing() const override { return "h/h"; }
+  const char* processing() const override { return "h/a"; }
+  void link(const Directory&) override;
   bool leads(int, int) const override { return false; }  // packets that come end here
   Access access(Processor) const override;
   std::span<const char* const> drop_reasons() const override;
@@ -62,7 +64,8 @@ class ICMPPingSource : public Source {
   uint32_t source_ = 0, destination_ = 0;  // network byte order
   uint16_t identifier_ = 0;
   std::atomic<uint64_t> interval_us_{1'000'000};
-  std::string data_ = std::string(56, '\0');
+  std::string data_;
+  bool is_pulled_ = false;  // its output
   bool verbose_ = true;
   std::atomic<int64_t> limit_{-1};
   std::atomic<bool> active_{true};
