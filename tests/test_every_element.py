@@ -335,7 +335,7 @@ BAD_ARGUMENTS = {
     "IPFragmenter": ["", "67", "x", "65536", "576, x", "576, HONOR_DF 7"],
     "IPGWOptions": ["", "x", "1.2.3.4, x", "1.2.3.4, 1.2.3.5, 1"],
     "IPMirror": ["1"],
-    "IPReassembler": ["1", "HIMEM 1", "TIMEOUT x"],
+    "IPReassembler": ["1", "HIMEM -1", "TIMEOUT x"],
     "IPRewriter": [
         "",
         "drop it",

@@ -28,7 +28,7 @@ class Locked {
 
 void IPReassembler::configure(click::Arguments& arguments) {
   click::Duration timeout{timeout_ms_ * 1000};
-  arguments.keyword("HIMEM", most_bytes_, uint64_t{65536}, uint64_t{1} << 30).keyword("TIMEOUT", timeout);
+  arguments.keyword("HIMEM", most_bytes_, uint64_t{0}, uint64_t{1} << 30).keyword("TIMEOUT", timeout);
   timeout_ms_ = timeout.microseconds / 1000;
 }
 

@@ -15,7 +15,8 @@ namespace heddle {
  *
  *  HIMEM: bytes of fragments that may wait, default 262144; when there are more, the oldest packets are given up
  *  ("no_memory"). TIMEOUT: how long a packet's fragments are waited for, default 30 s. The header is at annotation l3,
- *  and CheckIPHeader has cut what is behind the packet. Push input, push outputs.
+ *  and CheckIPHeader has cut what is behind the packet. Push input, push outputs:
+ *  where packets are pulled, as Click's may be, put an Unqueue before it.
  *
  *  Output 0: packets that are no fragments, and whole ones, in place of the fragment that completes them, with what was
  *  before the first fragment's header, its options and the annotations of the one that came last. Output 1, if
