@@ -544,7 +544,7 @@ BAD_ENDS = {
 
 # Elements without ports.
 BAD_ALONE = {
-    "ARPTable": ["x", "TIMEOUT x", "ENTRY_CAPACITY 0", "CAPACITY -1"],
+    "ARPTable": ["x", "TIMEOUT x", "ENTRY_CAPACITY -1", "CAPACITY -1"],
     "AddressInfo": ["x 1.2.3.4.5"],
     "AlignmentInfo": ["sink 4", "sink 4 x"],
     "ClickyInfo": ["sink", "COLOR red"],

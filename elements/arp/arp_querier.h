@@ -39,15 +39,15 @@ struct ArpProtocol {
  *  IP, ETH: addresses of the interface behind; a NAME of AddressInfo may stand for both, and IP may be with its network
  *  (10.0.0.1/24). TIMEOUT: how long an address is good for, default 5 min. POLL_TIMEOUT: age at which it is asked for
  *  again while it is still used, default 1 min; 0: never. CAPACITY: packets that may wait for addresses, default 2048.
- *  ENTRY_CAPACITY: addresses that it knows at a time, default 1024. One that has been asked for has the place of one
- *  that nobody uses, else of the oldest. Replies that nobody has asked for are believed, but take no place of an
- *  address that has been asked for or used within TIMEOUT; those for which there is none are counted (statistic
- *  `refused`), as are those with addresses that nobody can have. ENTRY_PACKET_CAPACITY: packets that may wait for one
- *  address, default an eighth of CAPACITY, but 64 at least, 0: CAPACITY; the oldest go for new ones. BROADCAST: an
- *  address whose packets go to everybody, default: the last one of IP's network, if that is given; those to
- *  255.255.255.255 do so in any case. BROADCAST_POLL: whether everybody is asked for addresses that are known, and
- *  asked for again, default false: these are themselves. TABLE: an ARPTable that has the addresses, for several
- *  ARPQueriers; TIMEOUT and ENTRY_CAPACITY are then its own.
+ *  ENTRY_CAPACITY: addresses that it knows at a time, default 1024; 0: as many as there may be, 1,048,576 or some
+ *  fewer, in 32 MiB of memory. One that has been asked for has the place of one that nobody uses, else of the oldest.
+ *  Replies that nobody has asked for are believed, but take no place of an address that has been asked for or used
+ *  within TIMEOUT; those for which there is none are counted (statistic `refused`), as are those with addresses that
+ *  nobody can have. ENTRY_PACKET_CAPACITY: packets that may wait for one address, default an eighth of CAPACITY, but 64
+ *  at least, 0: CAPACITY; the oldest go for new ones. BROADCAST: an address whose packets go to everybody, default: the
+ *  last one of IP's network, if that is given; those to 255.255.255.255 do so in any case. BROADCAST_POLL: whether
+ *  everybody is asked for addresses that are known, and asked for again, default false: these are themselves. TABLE: an
+ *  ARPTable that has the addresses, for several ARPQueriers; TIMEOUT and ENTRY_CAPACITY are then its own.
  *
  *  Input 0: IPv4 packets without Ethernet header, to the next hop that the annotation dst says. Input 1: ARP replies
  *  with their Ethernet header (also others: only replies are looked at). Output 0: Ethernet frames, and, without output

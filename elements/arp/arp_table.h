@@ -10,9 +10,9 @@ namespace heddle {
  *
  *  No inputs, no outputs. ARPQueriers that name it (keyword TABLE) use what it knows and add what they learn; what
  *  waits in one for an address that another has learnt goes on within a tenth of a second. TIMEOUT: how long an address
- *  is good for, default 5 min, 0: for ever. ENTRY_CAPACITY: addresses that it knows at a time, default 1024; see
- *  ARPQuerier for those that have to go. CAPACITY: accepted for Click's sake; packets wait in the ARPQueriers, each of
- *  which has its own.
+ *  is good for, default 5 min, 0: for ever. ENTRY_CAPACITY: addresses that it knows at a time, default 1024, 0:
+ *  1,048,576; see ARPQuerier for their memory, and for those that have to go. CAPACITY: accepted for Click's sake;
+ *  packets wait in the ARPQueriers, each of which has its own.
  *
  *  Hot reconfiguration: addresses stay known.
  *

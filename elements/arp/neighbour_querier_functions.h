@@ -33,11 +33,14 @@ void NeighbourQuerier<Protocol>::configure_times(click::Arguments& arguments, ui
   poll_ms_ = milliseconds_of(poll);
 }
 
+constexpr uint32_t kMostEntries = 1u << 20;
+
 template <class Protocol>
 void NeighbourQuerier<Protocol>::Known::configure(click::Arguments& arguments) {
   click::Duration timeout{uint64_t{timeout_ms} * 1000};
   uint32_t entries = 1024;
-  arguments.keyword("TIMEOUT", timeout).keyword("ENTRY_CAPACITY", entries, 1u, 1u << 20);
+  arguments.keyword("TIMEOUT", timeout).keyword("ENTRY_CAPACITY", entries, 0u, kMostEntries);
+  if (entries == 0) entries = kMostEntries;
   timeout_ms = milliseconds_of(timeout);
   table = std::make_unique<NeighbourTable<Address>>(entries);
 }

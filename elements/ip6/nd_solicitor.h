@@ -37,8 +37,8 @@ struct NdProtocol {
  *  As ARPQuerier, for IPv6. IP6, ETH: addresses of the interface behind. TIMEOUT: how long an address is good for,
  *  default 5 min. POLL_TIMEOUT: age at which it is asked for again while it is still used, default 1 min; 0: never.
  *  CAPACITY: packets that may wait for addresses, default 2048. ENTRY_CAPACITY: addresses that it knows at a time,
- *  default 1024; the oldest go for new ones. ENTRY_PACKET_CAPACITY: packets that may wait for one address, default an
- *  eighth of CAPACITY, 0: CAPACITY; the oldest go for new ones (RFC 4861, 7.2.2).
+ *  default 1024, 0: 1,048,576; the oldest go for new ones. ENTRY_PACKET_CAPACITY: packets that may wait for one
+ *  address, default an eighth of CAPACITY, 0: CAPACITY; the oldest go for new ones (RFC 4861, 7.2.2).
  *
  *  Input 0: IPv6 packets without Ethernet header that a LookupIP6Route has routed: to its gateway or, without one, to
  *  the destination. Input 1: neighbour advertisements with their Ethernet header (also others: only advertisements are
