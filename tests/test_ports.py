@@ -146,7 +146,9 @@ def test_sniffers_at_an_interface_see_its_packets_by_themselves(heddle, root, tm
     """As in Click's conf/mazu-nat.click, whichever of the two stands first."""
     first = "Idle -> ToHostSniffers(eth0); f :: FromDevice(eth0)"
     heddle.ok("check", "-e", f"{first} -> ToDevice(eth0)")
-    heddle.ok("check", "-e", "FromDevice(eth0) -> ToHostSniffers(eth0); FromHost(tap0) -> ToHostSniffers(tap0)")
+    heddle.ok(
+        "check", "-e", "FromDevice(eth0, ENCAP ETHER) -> ToHostSniffers(eth0); FromHost(tap0) -> ToHostSniffers(tap0)"
+    )
     assert "METHOD af_xdp" in heddle.fails("check", "-e", f"{first[:-1]}, METHOD af_xdp) -> Discard")
     assert "METHOD must be" in heddle.fails("check", "-e", f"{first} -> ToHost(eth0)")
     with veth() as (one, far):
@@ -414,6 +416,7 @@ def test_missing_interface_is_an_error_at_start(heddle, root):
         ("FromDevice(eth0, METHOD pcap) -> Discard", "'pcap' is not one of af_packet, LINUX, PCAP, af_xdp, tap"),
         ("FromDevice(eth0, METHOD tap, OUTBOUND true) -> Discard", "OUTBOUND true and PROTOCOL need METHOD af_packet"),
         ("FromDevice(eth0, BPF_FILTER tcp) -> Discard", "BPF_FILTER: 'tcp' is not supported; leave it out: IPFilter"),
+        ("FromDevice(eth0, ENCAP IP) -> Discard", "ENCAP: 'IP' is not ETHER: interfaces give Ethernet frames"),
         ("FromDevice(eth0, HEADROOM 129) -> Discard", "HEADROOM: '129' is not an integer from 0 to 128"),
         ('FromDevice("eth0,x=1") -> Discard', "is not the name of a kernel interface"),
         ("FromDevice(eth0) -> ToDevice(eth0, METHOD tap)", "METHOD must be the same everywhere"),

@@ -74,8 +74,10 @@ void FromDevice::configure(click::Arguments& arguments) {
   if (!packet_sockets && (port.outbound || port.protocol != 0))
     arguments.error("OUTBOUND true and PROTOCOL need METHOD af_packet");
   configure_port(arguments, port);
+  std::string encap = "ETHER";
+  arguments.keyword("ENCAP", encap);
+  if (encap != "ETHER") arguments.error("ENCAP", "ETHER: interfaces give Ethernet frames");
   refuse_keywords(arguments, {{"BPF_FILTER", "IPFilter or Classifier behind it chooses packets"},
-                              {"ENCAP", "interfaces give Ethernet frames"},
                               {"TIMESTAMP", "packets of an interface carry no time; ToDump writes that of writing"}});
 }
 

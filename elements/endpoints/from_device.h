@@ -7,7 +7,7 @@ namespace heddle {
 /** FromDevice: receives packets from a kernel interface.
  *
  *      FromDevice(DEVNAME [, PROMISC, SNAPLEN, keywords METHOD, SNIFFER, PROMISC, OUTBOUND, PROTOCOL, FORCE_IP,
- *                 SNAPLEN, HEADROOM, BURST, NDESC, MTU, MAC, ACTIVE])
+ *                 SNAPLEN, HEADROOM, ENCAP, BURST, NDESC, MTU, MAC, ACTIVE])
  *
  *  DEVNAME: the interface's name, such as eth0, or its Ethernet address. METHOD (or CAPTURE): how it is reached, all of
  *  them through DPDK: af_packet (default; also LINUX and PCAP, Click's names for packet sockets), af_xdp (faster; the
@@ -19,12 +19,12 @@ namespace heddle {
  *  EtherType alone, such as 0x0800, default 0: all; needs af_packet. FORCE_IP: give only IPv4 packets (VLAN tags are
  *  skipped), with their header and destination annotations set, default false; the others are counted (`not_ip`).
  *  SNAPLEN: longer packets are cut to it, default 65535. HEADROOM: bytes before the packet, up to the 128 that there
- *  always are. BPF_FILTER, ENCAP and TIMESTAMP are errors that say what to do instead. The other keywords are those of
- *  FromDPDKDevice, as are handlers, statistics and what becomes of an interface that goes down or is removed. There are
- *  also the handlers `encap` (r, ETHER) and `kernel_drops` (r): frames that the kernel has dropped because the program
- *  did not take them fast enough, ?? with METHOD tap, where nobody counts them; with af_packet it is a statistic, too.
- *  Needs root. Also called PollDevice, which in Click's kernel module takes packets from the kernel: here that is
- *  METHOD af_xdp.
+ *  always are. ENCAP: ETHER, as all are. BPF_FILTER and TIMESTAMP are errors that say what to do instead. The other
+ *  keywords are those of FromDPDKDevice, as are handlers, statistics and what becomes of an interface that goes down or
+ *  is removed. There are also the handlers `encap` (r, ETHER) and `kernel_drops` (r): frames that the kernel has
+ *  dropped because the program did not take them fast enough, ?? with METHOD tap, where nobody counts them; with
+ *  af_packet it is a statistic, too. Needs root. Also called PollDevice, which in Click's kernel module takes packets
+ *  from the kernel: here that is METHOD af_xdp.
  *
  *  Interfaces with segmentation offload give packets that are longer than the wire takes, and without checksums: switch
  *  it off (ethtool -K eth0 gro off tso off gso off tx off).

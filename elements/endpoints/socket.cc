@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <utility>
 
@@ -52,6 +53,10 @@ void Socket::configure(click::Arguments& arguments) {
 void Socket::read_options(click::Arguments& arguments) {
   arguments.keyword("SNAPLEN", snap_length_, 1u, kMaxPacketBytes).keyword("TIMESTAMP", timestamp_);
   arguments.keyword("SNDBUF", send_buffer_, 1, 1 << 30).keyword("RCVBUF", receive_buffer_, 1, 1 << 30);
+  uint32_t headroom = 0;
+  bool proper = false;
+  arguments.keyword("HEADROOM", headroom, 0u, uint32_t{RTE_PKTMBUF_HEADROOM});
+  arguments.keyword("VERBOSE", verbose_).keyword("PROPER", proper);
 }
 
 Socket::Address Socket::inet(uint32_t ip, uint16_t port) {
@@ -168,8 +173,13 @@ void Socket::accept_client() {
   Address from;
   from.bytes = sizeof from.at;
   peer_ = accept4(socket_, &from.at.any, &from.bytes, SOCK_CLOEXEC);
+  if (peer_ >= 0) tell("opened");
   if (peer_ >= 0 && !serves(from)) close_peer();
   if (peer_ >= 0) set_options(peer_);
+}
+
+void Socket::tell(const char* what) const {
+  if (verbose_) std::fprintf(stderr, "%s :: %s: %s connection %d\n", name.c_str(), class_name.c_str(), what, peer_);
 }
 
 bool Socket::serves(const Address& client) {
@@ -182,7 +192,7 @@ bool Socket::serves(const Address& client) {
 }
 
 void Socket::close_peer() {
-  if (peer_ >= 0) close(peer_);
+  if (peer_ >= 0) tell("closed"), close(peer_);
   peer_ = -1;
   over_ = client_;
 }

@@ -15,7 +15,7 @@ namespace heddle {
 /** Socket: sends and receives packets' bytes over a socket.
  *
  *      Socket(TCP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords SNAPLEN, NODELAY, CLIENT, SNDBUF, RCVBUF,
- *             TIMESTAMP, ALLOW, DENY])
+ *             TIMESTAMP, ALLOW, DENY, VERBOSE, HEADROOM, PROPER])
  *      Socket(UDP, ADDRESS, PORT [, LOCALADDRESS, LOCALPORT, keywords])
  *      Socket(UNIX, FILE [, keywords])
  *      Socket(UNIX_DGRAM, FILE [, LOCALFILE, keywords])
@@ -29,9 +29,11 @@ namespace heddle {
  *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once,
  *  default true. SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default
  *  true. ALLOW, DENY, of a server over TCP or UDP: names of tables of routes (RadixIPLookup, DirectIPLookup, ...),
- *  which handlers may change. A client whose address has a route in ALLOW is served; of the others one whose address
- *  has none in DENY, so that it takes a route for 0/0 in DENY to serve nobody but those in ALLOW. Connections of others
- *  are closed at once, and their datagrams thrown away; handler and statistic `denied` count both.
+ *  which handlers may change. VERBOSE: whether connections of a server's clients are told on standard error, default
+ *  false. HEADROOM, up to the 128 bytes that there always are, and PROPER are accepted for Click's sake. A client whose
+ *  address has a route in ALLOW is served; of the others one whose address has none in DENY, so that it takes a route
+ *  for 0/0 in DENY to serve nobody but those in ALLOW. Connections of others are closed at once, and their datagrams
+ *  thrown away; handler and statistic `denied` count both.
  *
  *  Push input and push output, at least one of them; runs on the first packet thread, or where StaticThreadSched
  *  puts it. Nobody to send to: "no_peer"; a peer that takes nothing for 100 ms: "blocked" (a stream is then closed);
@@ -104,10 +106,12 @@ class Socket : public Source {
   int send(const uint8_t* bytes, size_t count);
   /** Receives into `packet`; false: nothing is there. */
   bool receive_one(Packet* packet);
+  /** Of VERBOSE: what has become of the client. */
+  void tell(const char* what) const;
   /** Of a stream: the other side is gone. */
   void close_peer();
 
-  bool stream_ = false, no_delay_ = true, timestamp_ = true;
+  bool stream_ = false, no_delay_ = true, timestamp_ = true, verbose_ = false;
   uint32_t snap_length_ = 2048;
   int send_buffer_ = 0, receive_buffer_ = 0;
   PacketPool* packets_ = nullptr;
