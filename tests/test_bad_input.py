@@ -284,6 +284,13 @@ def test_tables_of_outputs_that_are_none(heddle, element, words):
     assert words in err and "4294967295" not in err and "-1" not in err
 
 
+def test_an_empty_chain_has_been_given_all_the_same(heddle):
+    for command in ("check", "run"):
+        err = heddle.fails(command, "-e", "")
+        assert "no source of packets" in err and "give the chain" not in err
+    assert "given already" in heddle.fails("check", "-e", "", "file")
+
+
 def test_variables_that_the_chain_has_not(heddle, tmp_path):
     chain = "define($OUT a, $IN b); FromDump(${IN}) -> ToDump($OUT)"
     result = heddle("check", "-e", chain, "OUTT=x", "IN=y")

@@ -137,7 +137,7 @@ class Bench {
   // What is measured is at the other end of memif sockets; returns their names.
   std::string expect_no_chain() {
     auto& chain = command_.chain;
-    if (!chain.file.empty() || !chain.expression.empty() || !chain.operands.empty())
+    if (!chain.file.empty() || chain.expression || !chain.operands.empty())
       throw Error("--memif: the router is another process; give no chain here");
     if (!command_.dpdk.empty() || command_.packets != 0) throw Error("--memif: --dpdk and --packets are for chains");
     command_.setup.elsewhere = fed_ = true;

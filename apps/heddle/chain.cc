@@ -42,7 +42,7 @@ void sort_operands(ChainOptions& options) {
                           std::all_of(word.begin(), word.begin() + static_cast<long>(equals), click::is_word_character);
     if (variable)
       options.variables.push_back(word);
-    else if (!options.file.empty() || !options.expression.empty())
+    else if (!options.file.empty() || options.expression)
       throw Error("'" + word + "': expected NAME=VALUE; the chain has been given already");
     else
       options.file = word;
@@ -131,11 +131,11 @@ void warn_of_unknown(const std::vector<std::string>& variables, std::string_view
 
 std::string read_chain_text(ChainOptions& options) {
   sort_operands(options);
-  if (options.file.empty() && options.expression.empty() && options.from_standard_input) options.file = "-";
-  if (options.file.empty() == options.expression.empty())
+  if (options.file.empty() && !options.expression && options.from_standard_input) options.file = "-";
+  if (options.file.empty() != options.expression.has_value())
     throw Error("give the chain either as a file (-f FILE) or as text (-e TEXT)");
-  if (!options.expression.empty()) {
-    std::string text = options.expression;
+  if (options.expression) {
+    std::string text = *options.expression;
     options.file = "<expression>";
     return text;
   }

@@ -19,7 +19,8 @@ namespace heddle {
 
 /** A chain on the command line. */
 struct ChainOptions {
-  std::string file, expression;
+  std::string file;
+  std::optional<std::string> expression;
   std::vector<std::string> operands;   ///< a file, and NAME=VALUE
   std::vector<std::string> variables;  ///< NAME=VALUE
   std::vector<std::string> tcp_ports;  ///< control sockets to add: "7777", "7777+"

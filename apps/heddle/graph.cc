@@ -166,7 +166,7 @@ int flatten(const ChainOptions& options, const std::string& output) {
 }
 
 int GraphCommand::run(const ChainOptions& options) const {
-  const bool has_chain = !options.file.empty() || !options.expression.empty() || !options.operands.empty();
+  const bool has_chain = !options.file.empty() || options.expression || !options.operands.empty();
   if (!address.empty() && has_chain) throw Error("give either a chain or a running router (-r), not both");
   if (address.empty() && interval_s) throw Error("-i: only packets of a running router (-r) are counted");
   const std::string text =

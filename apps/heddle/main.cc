@@ -425,7 +425,12 @@ int flushed(int code) {
 
 void heddle::add_chain_source(CLI::App* command, ChainOptions& options) {
   command->add_option("-f,--file", options.file, "Read the chain from FILE (\"-\": standard input)")->type_name("FILE");
-  command->add_option("-e,--expression", options.expression, "Take the chain from TEXT")->type_name("TEXT");
+  // An empty TEXT is one, too.
+  command
+      ->add_option_function<std::string>(
+          "-e,--expression", [&options](const std::string& text) { options.expression = text; },
+          "Take the chain from TEXT")
+      ->type_name("TEXT");
   command->add_option("operands", options.operands, "FILE, and NAME=VALUE to set $NAME in the chain")
       ->type_name("FILE|NAME=VALUE");
 }
