@@ -37,7 +37,12 @@ void AlignmentInfo::configure(click::Arguments& arguments) {
 
 void SetTimestamp::configure(click::Arguments& arguments) {
   double seconds = -1;
-  arguments.optional("TIMESTAMP", seconds, 0.0, 1e10);
+  bool first = false, delta = false;
+  arguments.optional("TIMESTAMP", seconds, 0.0, 1e10).keyword("FIRST", first).keyword("DELTA", delta);
+  if (first || delta)
+    arguments.error(
+        "FIRST and DELTA are about a second time stamp, which packets have not; SetTimestampDelta makes "
+        "differences");
   now_ = seconds < 0;
   if (!now_) time_ns_ = static_cast<uint64_t>(seconds * 1e9 + 0.5);
 }

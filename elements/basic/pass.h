@@ -105,10 +105,11 @@ class PullNull : public Element {
 
 /** SetTimestamp: sets packets' time stamps.
  *
- *      SetTimestamp([TIMESTAMP])
+ *      SetTimestamp([TIMESTAMP, keywords FIRST, DELTA])
  *
- *  TIMESTAMP: seconds since 1970, such as 1.5; default: the time at which packets pass. One input, one output. Packets
- *  of ports have no time stamps until they pass here.
+ *  TIMESTAMP: seconds since 1970, such as 1.5; default: the time at which packets pass. FIRST and DELTA may only be
+ *  false: they are about a second time stamp, which Click's packets have and these have not. One input, one output.
+ *  Packets of ports have no time stamps until they pass here.
  *
  *  Example:
  *
