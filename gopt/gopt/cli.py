@@ -24,6 +24,10 @@ def _arguments() -> argparse.ArgumentParser:
         made.add_argument("-I", action="append", default=[], metavar="DIR", help="the preprocessor's -I")
         made.add_argument("-isystem", action="append", default=[], metavar="DIR", help="the preprocessor's -isystem")
         made.add_argument("-D", action="append", default=[], metavar="NAME[=VALUE]", help="the preprocessor's -D")
+        made.add_argument("-U", action="append", default=[], metavar="NAME", help="the preprocessor's -U")
+        made.add_argument("-include", action="append", default=[], metavar="FILE", help="the preprocessor's -include")
+        made.add_argument("-std", metavar="STANDARD", help="the compiler's -std= (default: gnu11)")
+        made.add_argument("-m", action="append", default=[], metavar="OPTION", help="the compiler's, as -mavx2")
         made.add_argument(
             "--profile",
             metavar="FILE",
@@ -62,8 +66,9 @@ def main(argv: list[str] | None = None) -> int:
     if ignored:
         print(f"gopt: --profile proposes marks and transforms nothing; leave out {', '.join(ignored)}", file=sys.stderr)
         return 2
-    flags = [f"-I{path}" for path in options.I] + [f"-D{name}" for name in options.D]
-    flags += [word for path in options.isystem for word in ("-isystem", path)]
+    flags = [f"-{kind}{value}" for kind in "IDUm" for value in getattr(options, kind)]
+    flags += [word for kind in ("isystem", "include") for path in getattr(options, kind) for word in (f"-{kind}", path)]
+    flags += [f"-std={options.std}"] if options.std else []
     try:
         if options.profile:
             text = propose(options.input, flags, options.profile)

@@ -73,6 +73,16 @@ class Item:
 
 
 @dataclass
+class Macro:
+    """A #define, or an #undef (`rest` is None), at an offset of the preprocessed text."""
+
+    start: int
+    name: str
+    rest: str | None  # what stands behind the name
+    system: bool  # by the compiler or a header of its own
+
+
+@dataclass
 class Lost:
     """Something that the tree does not say: lookups that contain it are refused."""
 
@@ -93,7 +103,7 @@ class Loop:
     last: int
     function: str
     head_line: int  # the line of the function's name
-    macros: set[str]  # that are defined there
+    macros: dict[str, "Macro"]  # that are defined there
 
 
 @dataclass
@@ -110,7 +120,12 @@ class Source:
     lost: dict[str, Lost] = field(default_factory=dict)  # by function
     order: dict[str, int] = field(default_factory=dict)  # of names at file scope, by first declaration
     macros: set[str] = field(default_factory=set)  # that the file, and what it includes, define anywhere
+    spans: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # of functions: file, first and last line
     labels: dict[str, int] = field(default_factory=dict)  # helpers inlined so far, by batch function
+
+    def text_of(self, file: str) -> list[str]:
+        """The lines of the file, or of one that it includes."""
+        return self.lines if file == self.path else _lines_of(file)
 
     @property
     def line_end(self) -> str:
@@ -186,17 +201,23 @@ def _blank(text: str) -> str:
     return "\n".join([" " * len(first), *(o if o.startswith("#") else " " * len(o) for o in others)])
 
 
-def _macros(text: str) -> tuple[str, list[tuple[int, str, bool]]]:
-    """Preprocessed text without what -dD adds to it; where which macro is defined (True) and undefined. Those that
-    stand for themselves are none."""
-    found: list[tuple[int, str, bool]] = []
+def _macros(text: str) -> tuple[str, list[Macro]]:
+    """Preprocessed text without what -dD adds to it; which macros it defines and undefines. Those that stand for
+    themselves are none."""
+    found: list[Macro] = []
+    system = False
 
     def take(line: re.Match) -> str:
+        nonlocal system
+        if line[1] is None:  # another file
+            system = line[4] == "<built-in>" or " 3" in line[5]
+            return line[0]
         if line[1] == "undef" or line[3].strip() != line[2]:
-            found.append((line.start(), line[2], line[1] == "define"))
+            found.append(Macro(line.start(), line[2], line[3] if line[1] == "define" else None, system))
         return " " * len(line[0])
 
-    return re.sub(r"^#(define|undef) ([\w$]+)([^\n]*)$", take, text, flags=re.MULTILINE), found
+    directive = r'^#(?:(define|undef) ([\w$]+)([^\n]*)| \d+ "([^"\n]*)"([^\n]*))$'
+    return re.sub(directive, take, text, flags=re.MULTILINE), found
 
 
 def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lost]]:
@@ -291,10 +312,8 @@ def _find_loops(path, lines: list[str], tokens: list[Token], items: list[Item], 
             if tokens[opening].text != "{":
                 raise Refusal(where, "the body of foreach is not in braces", "write foreach (i, n) { ... }")
             last = _closing(tokens, opening)
-            known: set[str] = set()
-            for at, word, defined in macros:
-                if at < tokens[start].start:
-                    known = known | {word} if defined else known - {word}
+            known = {m.name: m for m in macros if m.start < tokens[start].start}  # as they were defined last
+            known = {word: macro for word, macro in known.items() if macro.rest is not None}
             loop = Loop(tokens[start].line, tokens[last].line, tokens[name].text, tokens[name].line, known)
             _check_lines(where, lines, loop, _shares_line(tokens, start, last))
             for what in lost:
@@ -333,12 +352,16 @@ def _check_lines(where: str, lines: list[str], loop: Loop, shared: bool) -> None
         )
 
 
-def read(path: str, flags: list[str]) -> Source:
+def _lines_of(path: str) -> list[str]:
     try:
         written = Path(path).read_bytes().decode("utf-8-sig", errors="surrogateescape")
     except OSError as error:
         raise Refusal(path, f"cannot be read: {error.strerror}", "name a C file") from None
-    lines = [line + "\n" for line in written.removesuffix("\n").split("\n")]  # other ends of lines are none for C
+    return [line + "\n" for line in written.removesuffix("\n").split("\n")]  # other ends of lines are none for C
+
+
+def read(path: str, flags: list[str]) -> Source:
+    lines = _lines_of(path)
     text, macros = _macros(preprocess(path, flags))
     text, tokens, lost = _readable(text, tokenise(text))
     items = items_of(tokens)
@@ -354,9 +377,11 @@ def read(path: str, flags: list[str]) -> Source:
     source = Source(
         path, lines, tree, loops, [path, *files], {t.text for t in tokens if t.text.isidentifier() and not t.system}
     )
-    source.macros = {word for _, word, _ in macros}
+    source.macros = {macro.name for macro in macros}
     for item in items:
         name = _function(tokens, item) if item.body is not None else None
+        if name is not None:
+            source.spans[tokens[name].text] = (tokens[item.first].file, tokens[item.first].line, tokens[item.last].line)
         for what in lost if name is not None else ():
             if tokens[item.body].start <= what.token.start <= tokens[item.last].end:
                 source.lost.setdefault(tokens[name].text, what)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gopt import __version__, coroutine, group, interleave
+from gopt.constants import checks
 from gopt.emit import Lines
 from gopt.errors import Refusal
 from gopt.lookup import lookups_of
@@ -22,7 +23,7 @@ def transform(
     suffix: str = "",
     files: list[str] | None = None,
 ) -> str:
-    """The transformed text of the C file `path`. `flags` (-I, -D) are the preprocessor's; `hint` is
+    """The transformed text of the C file `path`. `flags` (-I, -D, -m...) are the preprocessor's; `hint` is
     __builtin_prefetch's third argument; `suffix` is appended to the names of the functions with foreach; `files`
     receives the names of the files read. Raises Refusal."""
     if not 1 <= group_size <= MOST:
@@ -49,6 +50,10 @@ def transform(
         loop = lookup.loop
         number, function = (number + 1 if loop.function == function else 1), loop.function
         _verbatim(lines, done + 1, loop.first - 1, renamed, suffix)
+        for text in checks(lookup):
+            lines.at(path, loop.first - 1)  # so that #error is on the loop's
+            for part in text:
+                lines.put(part)
         lines.at(path, loop.first)
         begin = len(lines.out)
         back.write(lookup, lines, group_size, number)
@@ -62,7 +67,7 @@ def _refuse_macros(path: str, loop, made: list[str], own: set[str]) -> None:
     """A loop is printed after the preprocessor has been over it, and it will go over it again."""
     text = "\n".join(line for line in made if not line.startswith("#"))
     text = re.sub(r'/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|\'(?:[^\'\\\n]|\\.)*\'', " ", text, flags=re.DOTALL)
-    for word in sorted((set(re.findall(r"[A-Za-z_$][\w$]*", text)) & loop.macros) - own):
+    for word in sorted((set(re.findall(r"[A-Za-z_$][\w$]*", text)) & set(loop.macros)) - own):
         raise Refusal(
             f"{path}:{loop.first}",
             f"macro `{word}` would be expanded twice, or hides what a helper means",

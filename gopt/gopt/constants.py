@@ -1,0 +1,47 @@
+"""Macros that stand for numbers: gopt has put the numbers into the loop, and the output checks that they still hold where
+it is compiled."""
+
+import re
+
+from gopt.lookup import Lookup
+from gopt.source import Macro
+from gopt.tree import Inlined, walk
+
+_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+_NUMBER = re.compile(r"(?:\s|[-+*/%()<>&|^~!=?:]|(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlL]*\b)+")
+
+
+def checks(lookup: Lookup) -> list[tuple[str, str, str]]:
+    """Directives that stop the compiler where a number is another than the one in the lookup."""
+    return [
+        (
+            f"#if !defined({name}) || ({name}) != ({value})",
+            f'#error "{name} was {value} when gopt read this file: give gopt the same -D as the compiler"',
+            "#endif",
+        )
+        for name, value in sorted(_numbers(lookup).items())
+    ]
+
+
+def _numbers(lookup: Lookup) -> dict[str, str]:
+    """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of others."""
+    macros, seen = lookup.loop.macros, set()
+    words = set(_WORD.findall(_text(lookup))) & set(macros)
+    while words:
+        seen |= words
+        words = {word for name in words for word in _WORD.findall(macros[name].rest)} & set(macros) - seen
+    return {name: macros[name].rest.strip() for name in seen if _is_number(macros[name])}
+
+
+def _is_number(macro: Macro) -> bool:
+    own = not macro.system and macro.rest.startswith(" ")
+    return own and bool(_NUMBER.fullmatch(macro.rest)) and any(c.isdigit() for c in macro.rest)
+
+
+def _text(lookup: Lookup) -> str:
+    """What is written in the loop and in the helpers that are inlined."""
+    source, loop = lookup.source, lookup.loop
+    places = [(source.path, loop.first, loop.last)]
+    helpers = {n.name for n in walk(lookup.body) if isinstance(n, Inlined)}
+    places += [source.spans[name] for name in sorted(helpers) if name in source.spans]
+    return "".join("".join(source.text_of(file)[first - 1 : last]) for file, first, last in places)

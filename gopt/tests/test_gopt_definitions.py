@@ -1,0 +1,89 @@
+"""Macros that the command line defines: the loop is made with the same values as the rest of the program."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import support
+from gopt.cli import main
+from gopt.source import INCLUDE
+
+LOOKUP = """\
+#include <stdint.h>
+#include "gopt.h"
+#ifndef STEPS
+#define STEPS 5
+#endif
+#define MORE (STEPS + 1)
+#define START(t) (t)[MORE]
+static uint32_t follow(const uint32_t* t, uint32_t x) {
+  for (int k = 0; k < MORE; ++k) {
+    g_expensive(&t[x]);
+    x = t[x];
+  }
+  return x;
+}
+void look(const uint32_t* t, uint32_t* out, int n) {
+  foreach (i, n) {
+    out[i] = follow(t, START(t));
+  }
+}
+"""
+
+
+@pytest.mark.parametrize("backend", ["goto", "group", "coroutine"])
+def test_a_number_that_gopt_did_not_know_stops_the_compiler(tmp_path, monkeypatch, backend):
+    monkeypatch.chdir(tmp_path)
+    Path("in.c").write_text(LOOKUP)
+    made, words = ("made.cc", ["g++", "-std=c++20"]) if backend == "coroutine" else ("made.c", ["gcc"])
+    words += ["-Wall", "-Wextra", "-Werror", f"-I{INCLUDE}", "-c", made]
+    assert main(["transform", "in.c", "-o", made, "--backend", backend]) == 0
+    support.run(*words, cwd=tmp_path)
+    error = support.run(*words, "-DSTEPS=3", cwd=tmp_path, fails=True)
+    assert "in.c:16:" in error and "STEPS was 5 when gopt read this file" in error
+    assert main(["transform", "in.c", "-o", made, "--backend", backend, "-DSTEPS=3"]) == 0
+    support.run(*words, "-D", "STEPS=3", cwd=tmp_path)
+    assert "STEPS was 3" in support.run(*words, cwd=tmp_path, fails=True)
+
+
+def test_options_reach_the_preprocessor(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    conditions = ["defined(ONE)", "!defined(TWO)", "defined(THREE)", "defined(__AVX2__)", "__STDC_VERSION__ == 201710L"]
+    errors = [f'#if !({condition})\n#error "{condition}"\n#endif\n' for condition in conditions]
+    Path("three.h").write_text("#define THREE\n")
+    Path("in.c").write_text("".join(errors) + LOOKUP)
+    options = ["-D", "ONE", "-DTWO", "-UTWO", "-include", "three.h", "-mavx2", "-march=haswell", "-std=gnu17"]
+    assert main(["transform", "in.c", "-o", "made.c", *options]) == 0
+    for left_out in ("-UTWO", "-mavx2"):
+        some = [o for o in options if o != left_out and "march" not in o]
+        assert main(["transform", "in.c", "-o", "made.c", *some]) == 1
+
+
+def test_the_cmake_rule_passes_definitions(tmp_path):
+    (tmp_path / "lookup.c").write_text(LOOKUP.replace("#define MORE (STEPS + 1)\n", ""))
+    (tmp_path / "look.h").write_text("#define MORE (STEPS + 1)\n")
+    (tmp_path / "main.c").write_text("""\
+#include <stdint.h>
+void look_fast(const uint32_t* t, uint32_t* out, int n);
+int main(void) {
+  uint32_t t[16], out[1];
+  for (uint32_t k = 0; k < 16; ++k) t[k] = k + 1;
+  look_fast(t, out, 1);
+  return (int)out[0] - 9; /* from t[4] = 5, STEPS + 1 times */
+}
+""")
+    (tmp_path / "CMakeLists.txt").write_text(f"""\
+cmake_minimum_required(VERSION 3.25)
+project(example C)
+include({INCLUDE}/gopt.cmake)
+gopt_transform(made lookup.c SUFFIX _fast DEFINE STEPS=3 OPTIONS -include ${{CMAKE_SOURCE_DIR}}/look.h)
+add_executable(program main.c ${{made}})
+""")
+    for words in (
+        ["cmake", "-S", ".", "-B", "build", f"-DGOPT_PYTHON={sys.executable}"],
+        ["cmake", "--build", "build"],
+        ["build/program"],
+    ):
+        done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
