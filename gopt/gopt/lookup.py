@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from gopt import flow
+from gopt.classify import Classifier
 from gopt.errors import Refusal
 from gopt.inline import Inliner
 from gopt.scope import Names, give_own_names
@@ -18,18 +19,12 @@ from gopt.tree import (
     addressed,
     called,
     is_address,
-    is_aggregate,
-    is_bool,
-    is_floating,
     is_size,
-    names,
     parts,
     plain_type,
     walk,
     written_root,
 )
-
-_REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
 
 
 @dataclass
@@ -142,7 +137,7 @@ def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For
     private = {n.name: n for n in walk(body) if isinstance(n, c_ast.Decl) and n.name}
     lookup = Lookup(source, loop, new_index, _count(node), body, private, node.coord, names=renamer)
     _check(lookup, outside)
-    _classify(lookup, outside)
+    Classifier(lookup, outside).sort()
     graph = flow.Flow(body, set(private) | {new_index})
     known = addressed_of(lookup)
     lookup.saved = flow.live_across(graph, known) | ({new_index} & known)
@@ -239,138 +234,3 @@ def _refuse_literals(body: c_ast.Node) -> None:
         if array or (literal is not node and isinstance(literal, c_ast.CompoundLiteral)):
             where = node.coord or literal.init.coord or body.coord
             raise Refusal(where, "an address of a compound literal, which lookups would share", "declare a variable")
-
-
-def _classify(lookup: Lookup, outside: dict[str, c_ast.Decl]) -> None:
-    """Sorts the variables that are declared outside; refuses those that carry something from lookup to lookup."""
-    globals_ = {n.name: n for n in lookup.source.tree.ext if isinstance(n, c_ast.Decl) and n.name}
-    known = {n: d for n, d in (globals_ | outside).items() if not isinstance(d.type, c_ast.FuncDecl)}
-    used = names(lookup.body) & set(known) - set(lookup.private)
-    updates: dict[str, set[str]] = {}
-    counted: dict[str, int] = {}
-    for statement in _statements(lookup.body):
-        target = written_root(statement)
-        op = getattr(statement, "op", None)
-        if (
-            target is not None
-            and op in _REDUCTIONS
-            and isinstance(_target(statement), c_ast.ID)
-            and target.name in used
-        ):
-            inside = names(statement.rvalue) if isinstance(statement, c_ast.Assignment) else set()
-            exact = not isinstance(statement, c_ast.Assignment) or not _may_float(statement.rvalue, lookup, known)
-            exact = exact and not (_REDUCTIONS[op] == "+" and is_bool(known[target.name].type, lookup.source.typedefs))
-            if target.name not in inside and exact:
-                updates.setdefault(target.name, set()).add(_REDUCTIONS[op])
-                counted[target.name] = counted.get(target.name, 0) + 1
-    for node in walk(lookup.body):
-        target = written_root(node)
-        if target is None or target.name not in used or target.name in lookup.private:
-            continue
-        kind = known[target.name].type
-        if _by_elements(_target(node)):
-            continue  # elements of an array or of what a pointer leads to: each lookup has its own
-        mentions = sum(isinstance(n, c_ast.ID) and n.name == target.name for n in walk(lookup.body))
-        same = len(updates.get(target.name, ())) == 1 and counted[target.name] == mentions
-        if not same or is_floating(kind, lookup.source.typedefs) or is_aggregate(kind, lookup.source.typedefs):
-            raise Refusal(
-                node.coord,
-                f"`{target.name}` is declared outside foreach and changed within it: what a lookup finds there depends on "
-                "the order of lookups, which gopt changes",
-                "declare it within foreach, or store a result for each lookup and combine them behind the loop (integer "
-                "counts such as x++; or x += y; are fine)",
-            )
-        lookup.sequential.add(target.name)
-    for node in _unwaited(lookup.body):
-        name = node.expr.name if is_address(node) and isinstance(node.expr, c_ast.ID) else None
-        if name not in used:
-            continue
-        kind = plain_type(known[name].type, lookup.source.typedefs)
-        if isinstance(kind, c_ast.TypeDecl) and not is_aggregate(kind, {}) and "const" not in (kind.quals or []):
-            raise Refusal(
-                node.coord,
-                f"the address of `{name}`, which is declared outside foreach, is taken within it: lookups may change it in "
-                "any order",
-                "declare it within foreach, or const",
-            )
-    if names(lookup.count) & lookup.sequential:
-        raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
-    lookup.shared = used - lookup.sequential
-
-
-def _target(node: c_ast.Node) -> c_ast.Node:
-    return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
-
-
-def _by_elements(target: c_ast.Node) -> bool:
-    """Whether an lvalue such as x[i].a is an element of x."""
-    while isinstance(target, c_ast.StructRef):
-        target = target.name
-    return isinstance(target, c_ast.ArrayRef)
-
-
-def _unwaited(node: c_ast.Node):
-    """As walk(), without the addresses that lookups wait for."""
-    yield node
-    for _, part in () if isinstance(node, Wait) else parts(node):
-        yield from _unwaited(part)
-
-
-def _may_float(node: c_ast.Node, lookup: Lookup, known: dict[str, c_ast.Decl]) -> bool:
-    """Whether an expression may be of a floating type, so that its sum depends on the order."""
-    typedefs = lookup.source.typedefs
-
-    def floats(kind: c_ast.Node) -> bool:
-        while isinstance(plain := plain_type(kind, typedefs), (c_ast.ArrayDecl, c_ast.PtrDecl, c_ast.FuncDecl)):
-            kind = plain.type
-        return is_floating(kind, typedefs)
-
-    if isinstance(node, c_ast.Constant):
-        return "float" in node.type or "double" in node.type
-    if isinstance(node, c_ast.Cast):
-        return is_floating(node.to_type.type, typedefs)
-    if isinstance(node, c_ast.ID):
-        decl = lookup.private.get(node.name) or known.get(node.name)
-        return decl is not None and floats(decl.type)
-    if isinstance(node, c_ast.FuncCall):
-        made = [d for d in lookup.source.tree.ext if isinstance(d, c_ast.Decl) and d.name == called(node)]
-        made += [f.decl for name, f in lookup.source.functions.items() if name == called(node)]
-        return any(floats(decl.type) for decl in made)
-    if isinstance(node, c_ast.StructRef):
-        members = [m for tag in lookup.source.tags.values() for m in tag if isinstance(m, c_ast.Decl)]
-        return any(m.name == node.field.name and floats(m.type) for m in members)
-    if isinstance(node, c_ast.ArrayRef):
-        return _may_float(node.name, lookup, known)
-    if isinstance(node, c_ast.UnaryOp) and node.op in ("sizeof", "_Alignof", "!", "~"):
-        return False
-    if isinstance(node, c_ast.BinaryOp) and node.op in (
-        "&&",
-        "||",
-        "==",
-        "!=",
-        "<",
-        ">",
-        "<=",
-        ">=",
-        "%",
-        "&",
-        "|",
-        "^",
-    ):
-        return False
-    return any(_may_float(part, lookup, known) for _, part in parts(node))
-
-
-def _statements(node: c_ast.Node):
-    """Expressions whose value nobody uses."""
-    for part in walk(node):
-        if isinstance(part, c_ast.Compound):
-            yield from part.block_items or []
-        elif isinstance(part, (c_ast.Case, c_ast.Default)):
-            yield from part.stmts or []
-        elif isinstance(part, (c_ast.For, c_ast.While, c_ast.DoWhile)):
-            yield part.stmt
-            if isinstance(part, c_ast.For) and part.next is not None:
-                yield from part.next.exprs if isinstance(part.next, c_ast.ExprList) else [part.next]
-        elif isinstance(part, c_ast.Label):
-            yield part.stmt

@@ -14,16 +14,27 @@ HEAD = """\
 #include "gopt.h"
 static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); return t[x]; }
 static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
-void fill(uint32_t*); int count(void);
+void fill(uint32_t*); int count(void); double third(uint32_t);
+struct own { uint32_t a, b; }; void set(struct own*);
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
-  uint32_t last = 0; float total = 0;
+  uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
+  const struct { float f; } scale = {0.3f}; _Bool odd = 0; struct own own = {0, 0};
 """
 FIRST = HEAD.count("\n") + 1  # the line of foreach
 MARK = "g_expensive(&t[keys[i]]);"
 
 
 def in_loop(*lines: str) -> str:
-    return HEAD + "\n".join(["  foreach (i, n) {", *lines, "  }", "  out[0] += last + (uint32_t)total;", "}", ""])
+    return HEAD + "\n".join(
+        [
+            "  foreach (i, n) {",
+            *lines,
+            "  }",
+            "  out[0] += last + (uint32_t)total + (uint32_t)part(last) + (uint32_t)scale.f + odd + own.a + a[0];",
+            "}",
+            "",
+        ]
+    )
 
 
 CASES = {  # name: text, the refusal's line, words of it
@@ -88,6 +99,27 @@ CASES = {  # name: text, the refusal's line, words of it
         "type `A` is defined within the function",
     ),
     "floating steps": (in_loop(MARK, "last += (t[i] - 512) * 0.3;"), FIRST + 2, "order of lookups"),
+    "a sum from a pointer to a function": (in_loop(MARK, "last += part(t[i]);"), FIRST + 2, "order of lookups"),
+    "a sum from a member without a tag": (in_loop(MARK, "last += scale.f * t[i];"), FIRST + 2, "order of lookups"),
+    "a sum from a builtin": (in_loop(MARK, "last += __builtin_sqrt(t[i]);"), FIRST + 2, "order of lookups"),
+    "a parity in a _Bool": (in_loop(MARK, "odd ^= t[i];"), FIRST + 2, "`odd` is declared outside"),
+    "an element that is carried on": (
+        in_loop(MARK, "a[0] += t[i];", "out[i] = a[0];"),
+        FIRST + 2,
+        "`a[0]`, of an array",
+    ),
+    "an element for scratch": (in_loop("a[1] = t[i];", "g_expensive(&t[a[1]]);"), FIRST + 1, "`a[1]`, of an array"),
+    "an element that another lookup writes": (in_loop(MARK, "a[t[i] & 3] = 1;", "out[i] = a[2];"), FIRST + 3, "`a[2]`"),
+    "an element of an element": (in_loop(MARK, "out[0] = t[i];", "out[i] = out[0];"), FIRST + 2, "`out[0]`, of an"),
+    "an array that is copied to": (in_loop(MARK, "__builtin_memcpy(a, &t[i], 4);"), FIRST + 2, "the address of `a`"),
+    "an array that is written through a pointer": (
+        in_loop("uint32_t* p = a;", MARK, "*p = 1;"),
+        FIRST + 1,
+        "address of `a`",
+    ),
+    "an array's end": (in_loop(MARK, "fill(a + 1);"), FIRST + 2, "the address of `a`"),
+    "a struct that is set": (in_loop(MARK, "set(&own);", "out[i] = own.a;"), FIRST + 2, "the address of `own`"),
+    "a struct's member that is set": (in_loop(MARK, "fill(&own.b);"), FIRST + 2, "the address of `own`"),
     "address of a variable outside": (in_loop(MARK, "fill(&last);"), FIRST + 2, "the address of `last`"),
     "macro expanded twice": (
         in_loop(MARK, "out[i] = shift;").replace(

@@ -85,6 +85,25 @@ BOTH = {  # name: text
         before="long hits = 0;",
         result="hits",
     ),
+    "counts in an array and in a struct": whole(
+        "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } a[x & 3]++; c.n++, c.sum += x; out[i] = x;",
+        before="uint32_t a[4] = {0}; struct { long n, sum; } c = {0, 0};",
+        result="a[0] + 3 * a[1] + 5 * a[2] + 7 * a[3] + c.n + c.sum",
+    ),
+    "arrays outside that are read": whole(
+        "const uint32_t* p = a; g_expensive(&t[i]); r[i] = t[i] + total(a, 4) + a[2] + p[1]; out[i] = r[i] + first(&s);",
+        "struct s { uint32_t a, b; }; static uint32_t first(const struct s* s) { return s->a; }\n"
+        "static uint32_t total(const uint32_t* a, int n) { uint32_t x = 0; while (n > 0) x += a[--n]; return x; }",
+        before="uint32_t a[4] = {1, 2, 3, 4}, r[256]; struct s s = {t[0], 2};",
+    ),
+    "sums of many kinds": whole(
+        "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } s += (int)(x * 0.3) + f(x) + q[x & 1].n + *q[0].p;\n"
+        "s -= two + __builtin_popcount(x) + ((void)x, -(int)x) + (x & 4 ? 1 : (int)sizeof x); out[i] = x;",
+        "enum { one, two }; typedef struct { short n; const uint32_t* p; } pair;\n"
+        "static int f(uint32_t x) { return (int)x / 3; }",
+        before="long s = 0; const pair q[2] = {{4, t}, {5, t + 1}};",
+        result="s",
+    ),
     "the size of a call": whole("out[i] = h(t, t[i]) + (uint32_t)sizeof(h(t, t[i]));", MARKED),
 }
 GOTO = {  # where group prefetching refuses, or which it has no way to get wrong

@@ -1,0 +1,231 @@
+"""What lookups share: sorts the variables that are declared outside foreach, and refuses those that would carry something
+from lookup to lookup."""
+
+from collections.abc import Iterator
+
+from pycparser import c_ast
+
+from gopt.errors import Refusal
+from gopt.kinds import Kinds
+from gopt.tree import (
+    LOOPS,
+    Wait,
+    innermost,
+    is_address,
+    is_aggregate,
+    is_bool,
+    is_floating,
+    is_size,
+    names,
+    parts,
+    plain_type,
+    root,
+    text_of,
+    walk,
+    written_root,
+)
+
+_REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
+_REMEDY = (
+    "declare it within foreach, or store a result for each lookup and combine them behind the loop (integer counts such as "
+    "x++; or x += y; are fine, as statements of their own)"
+)
+
+
+class Classifier:
+    """`lookup`: becomes complete by sort(). `outside`: the function's own variables."""
+
+    def __init__(self, lookup, outside: dict[str, c_ast.Decl]):
+        self.lookup, self.typedefs = lookup, lookup.source.typedefs
+        globals_ = {n.name: n for n in lookup.source.tree.ext if isinstance(n, c_ast.Decl) and n.name}
+        self.known = {n: d for n, d in (globals_ | outside).items() if not isinstance(d.type, c_ast.FuncDecl)}
+        self.kinds = Kinds(lookup.source, self.known | lookup.private)
+        self.own = set(lookup.private) | {lookup.index}  # each lookup has its own value of these
+        self.used = names(lookup.body) & set(self.known) - self.own
+
+    def sort(self) -> None:
+        lookup = self.lookup
+        sums = self.sums()
+        for node in walk(lookup.body):
+            target = written_root(node)
+            if target is None or target.name not in self.used or target.name in sums:
+                continue
+            if not _by_elements(_target(node)):
+                raise Refusal(node.coord, self.reason(target.name), _REMEDY)
+            self.refuse_common_elements(target.name)
+        lookup.sequential = {n for n in sums if self.moves(n) or not isinstance(self.plain(n), c_ast.PtrDecl)}
+        self.refuse_addresses()
+        if names(lookup.count) & lookup.sequential:
+            raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
+        lookup.shared = self.used - lookup.sequential
+
+    def plain(self, name: str) -> c_ast.Node:
+        return plain_type(self.known[name].type, self.typedefs)
+
+    def moves(self, pointer: str) -> bool:
+        """Whether it is the pointer itself that is written, not what it leads to."""
+        written = [n for n in walk(self.lookup.body) if written_root(n) is not None]
+        return any(isinstance(_target(n), c_ast.ID) and _target(n).name == pointer for n in written)
+
+    def reason(self, name: str) -> str:
+        return (
+            f"`{name}` is declared outside foreach and changed within it: what a lookup finds there depends on the order of "
+            "lookups, which gopt changes"
+        )
+
+    def sums(self) -> set[str]:
+        """Variables outside that lookups only count or mask in, in statements that come to the same in any order."""
+        ops: dict[str, set[str]] = {}
+        counted: dict[str, int] = {}
+        for statement in _statements(self.lookup.body):
+            target, op = written_root(statement), getattr(statement, "op", None)
+            if target is None or op not in _REDUCTIONS or target.name not in self.used:
+                continue
+            lvalue = _target(statement)
+            assigns = isinstance(statement, c_ast.Assignment)
+            kind = self.kinds.of(lvalue)
+            exact = kind is not None and not is_floating(kind, self.typedefs) and not is_aggregate(kind, self.typedefs)
+            exact = exact and (not assigns or self.kinds.is_exact(statement.rvalue))
+            if exact and not (_REDUCTIONS[op] in "+^" and is_bool(kind, self.typedefs)):
+                whole = isinstance(lvalue, c_ast.ID)
+                ops.setdefault(target.name, set()).add(_REDUCTIONS[op] + ("" if whole else " a part"))
+                counted[target.name] = counted.get(target.name, 0) + 1
+        mentions = [n.name for n in walk(self.lookup.body) if isinstance(n, c_ast.ID)]
+        return {name for name in ops if len(ops[name]) == 1 and counted[name] == mentions.count(name)}
+
+    def is_own(self, node: c_ast.Node) -> bool:
+        """Whether an lvalue is an element that the lookup chooses."""
+        while isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)):
+            if isinstance(node, c_ast.ArrayRef) and names(node.subscript) & self.own:
+                return True
+            node = node.name
+        return False
+
+    def refuse_common_elements(self, name: str) -> None:
+        """An array of which lookups write elements, and read some: each must look at its own."""
+        pure, accesses = set(), []
+        for node in walk(self.lookup.body):
+            if isinstance(node, c_ast.Assignment) and node.op == "=":
+                pure.add(id(node.lvalue))
+            if isinstance(node, c_ast.ArrayRef) and (found := root(node)) is not None and found.name == name:
+                accesses.append(node)
+        inner = {id(a.name) for a in accesses}
+        accesses = [a for a in accesses if id(a) not in inner]
+        reads = [a for a in accesses if not any(id(n) in pure for n in self.chain(a))]
+        common = next((a for a in accesses if not self.is_own(a)), None)
+        if reads and common is not None:
+            what = text_of(common)
+            raise Refusal(
+                common.coord or common.name.coord,
+                f"`{what}`, of an array declared outside foreach that lookups write, is the same for all of them: what a "
+                "lookup finds there depends on the order of lookups, which gopt changes",
+                "declare the array within foreach, or use an element for each lookup, as x[i]",
+            )
+
+    def chain(self, access: c_ast.Node) -> Iterator[c_ast.Node]:
+        """The lvalues that begin with `access`: it, its members, theirs."""
+        yield access
+        for node in walk(self.lookup.body):
+            if isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)) and node.name is access:
+                yield from self.chain(node)
+
+    # ---- addresses ----
+
+    def refuse_addresses(self) -> None:
+        for node in _unwaited(self.lookup.body):
+            name = node.expr.name if is_address(node) and isinstance(node.expr, c_ast.ID) else None
+            if name in self.used:
+                kind = self.plain(name)
+                scalar = isinstance(kind, c_ast.TypeDecl) and not is_aggregate(kind, self.typedefs)
+                if scalar and "const" not in (kind.quals or []):
+                    self.refuse_address(node, name)
+            for value, kind in self.handed_on(node):
+                name = self.led_to(value)
+                if name is not None and not self.is_read_only(kind):
+                    self.refuse_address(value, name)
+
+    def refuse_address(self, node: c_ast.Node, name: str) -> None:
+        raise Refusal(
+            node.coord,
+            f"the address of `{name}`, which is declared outside foreach, is taken within it: lookups may change it in any "
+            "order",
+            "declare it within foreach, or const, or let what gets the address be a pointer to const",
+        )
+
+    def handed_on(self, node: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
+        """Values that become another variable's, and its type (None: not known)."""
+        if isinstance(node, c_ast.FuncCall) and node.args is not None:
+            kind = self.kinds.of(node.name)
+            kind = self.kinds.plain(kind.type) if isinstance(kind, c_ast.PtrDecl) else kind
+            params = kind.args.params if isinstance(kind, c_ast.FuncDecl) and kind.args else []
+            types = [getattr(p, "type", None) for p in params]
+            yield from ((arg, types[k] if k < len(types) else None) for k, arg in enumerate(node.args.exprs))
+        elif isinstance(node, c_ast.Assignment) and node.op == "=":
+            yield node.rvalue, self.kinds.of(node.lvalue)
+        elif isinstance(node, c_ast.Decl) and node.init is not None:
+            yield node.init, node.type
+
+    def led_to(self, value: c_ast.Node) -> str | None:
+        """The array or struct declared outside, not constant, that an address leads to, unless to an element of the
+        lookup's own."""
+        while isinstance(value, c_ast.Cast):
+            value = value.expr
+        if isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-"):
+            return None if names(value) & self.own else self.led_to(value.left) or self.led_to(value.right)
+        if is_address(value):
+            value = value.expr
+        elif not isinstance(self.kinds.of(value), c_ast.ArrayDecl):
+            return None
+        found = root(value)
+        if found is None or found.name not in self.used or self.is_own(value):
+            return None
+        kind = self.known[found.name].type
+        constant = "const" in (innermost(kind).quals or [])
+        return found.name if is_aggregate(kind, self.typedefs) and not constant else None
+
+    def is_read_only(self, kind: c_ast.Node | None) -> bool:
+        """Whether a variable of this type can only read what it leads to."""
+        kind = self.kinds.plain(kind)
+        if not isinstance(kind, (c_ast.PtrDecl, c_ast.ArrayDecl)):
+            return kind is not None
+        to = kind.type
+        while isinstance(to, c_ast.ArrayDecl):
+            to = to.type
+        behind = self.kinds.plain(to)
+        return "const" in (getattr(to, "quals", None) or []) or "const" in (getattr(behind, "quals", None) or [])
+
+
+def _target(node: c_ast.Node) -> c_ast.Node:
+    return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
+
+
+def _by_elements(target: c_ast.Node) -> bool:
+    """Whether an lvalue such as x[i].a is an element of x."""
+    while isinstance(target, c_ast.StructRef):
+        target = target.name
+    return isinstance(target, c_ast.ArrayRef)
+
+
+def _unwaited(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """As walk(), without the addresses that lookups wait for, and what only the size is asked of."""
+    yield node
+    for _, part in () if isinstance(node, Wait) or is_size(node) else parts(node):
+        yield from _unwaited(part)
+
+
+def _statements(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """Expressions whose value nobody uses."""
+    for part in walk(node):
+        inside: list = []
+        if isinstance(part, c_ast.Compound):
+            inside = part.block_items or []
+        elif isinstance(part, (c_ast.Case, c_ast.Default)):
+            inside = part.stmts or []
+        elif isinstance(part, LOOPS):
+            inside = [part.stmt, *([part.next] if isinstance(part, c_ast.For) and part.next is not None else [])]
+        elif isinstance(part, c_ast.If):
+            inside = [part.iftrue, part.iffalse]
+        elif isinstance(part, c_ast.Label):
+            inside = [part.stmt]
+        for one in inside:
+            yield from one.exprs if isinstance(one, c_ast.ExprList) else [one]
