@@ -89,13 +89,13 @@ class _Stages:
                 "the lookup, or its variable is not declared there, or changes within",
                 "--backend goto has no such limits",
             )
-        guarded = any(not w.startswith(("g_in_", "g_running")) for w in when)
+        guarded = bool(when)
         for part in (p for h in head for p in walk(h)):
             if isinstance(part, c_ast.FuncCall) or (guarded and _may_fail(part)):
                 raise Refusal(
                     part.coord or item.coord,
                     "group prefetching runs the head of this loop once for all lookups: it must not call"
-                    + (", nor divide or read memory, within if" if guarded else ""),
+                    + (", nor divide or read memory, within if and where a lookup may have ended" if guarded else ""),
                     "use a variable that has the value; --backend goto has no such limits",
                 )
         for node in _own_jumps(item.stmt):
