@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pycparser import c_ast
 
 from gopt.errors import Refusal
-from gopt.tree import ASSIGNING, Inlined, Wait, is_size, parts
+from gopt.tree import ASSIGNING, Inlined, Wait, is_size, parts, walk
 
 
 @dataclass(eq=False)
@@ -70,6 +70,7 @@ class Flow:
         self.breaks: list[list[Point] | None] = [None]
         self.continues: list[list[Point]] = [[]]
         self.scope: list[str] = []
+        self.has_labels = any(isinstance(n, c_ast.Label) for n in walk(body))
         self.end = Point()
         self.entry = self.add([], Point())
         ends = self.statement(body, [self.entry])
@@ -117,6 +118,8 @@ class Flow:
 
     def on_compound(self, node: c_ast.Compound, before: list[Point]) -> list[Point]:
         depth = len(self.scope)
+        if self.has_labels:  # a jump back may lead to where a variable is not yet declared, but lives
+            self.scope += [name for item in node.block_items or [] for name in _declared_right_in(item)]
         for item in node.block_items or []:
             before = self.statement(item, before)
         del self.scope[depth:]
@@ -154,6 +157,8 @@ class Flow:
         heads = self.expression(node.cond, before)
         self.breaks.append([])
         has_default, here, depth = False, [], len(self.scope)
+        if self.has_labels:
+            self.scope += [name for item in node.stmt.block_items or [] for name in _declared_right_in(item)]
         for item in node.stmt.block_items or []:
             if isinstance(item, (c_ast.Case, c_ast.Default)):
                 has_default |= isinstance(item, c_ast.Default)
@@ -237,6 +242,14 @@ class Flow:
             "return within foreach would end the whole batch",
             "end one lookup by continue, and return behind the loop",
         )
+
+
+def _declared_right_in(item: c_ast.Node) -> list[str]:
+    """Variables that a statement adds to the block that it is in."""
+    if isinstance(item, c_ast.Decl):
+        return [item.name] if item.name else []
+    inner = [item.stmt] if isinstance(item, c_ast.Label) else getattr(item, "stmts", None) or []
+    return [name for one in inner for name in _declared_right_in(one)]
 
 
 def live_across(flow: Flow, addressed: set[str]) -> set[str]:

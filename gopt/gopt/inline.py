@@ -6,7 +6,7 @@ import copy
 from pycparser import c_ast
 
 from gopt.errors import Refusal
-from gopt.scope import Names, give_own_names
+from gopt.scope import Names, free_names, give_own_names
 from gopt.source import EXPENSIVE, Source
 from gopt.tree import (
     ASSIGNING,
@@ -221,16 +221,14 @@ class Inliner:
         before: list = []
         args = [self.hoist(arg, before, stack) for arg in args]
         scope, items = self.bind(helper, args, call)
-        free = {n.name for n in walk(helper.body) if isinstance(n, c_ast.ID)}
-        free |= {n.names[-1] for n in walk(helper.body) if isinstance(n, c_ast.IdentifierType)}
+        free = free_names(helper.body, set(scope))
         if free & {"__func__", "__FUNCTION__", "__PRETTY_FUNCTION__"}:
             raise Refusal(
                 call.coord, f"{name}() has marks and uses its own name, __func__", "write the name as a string"
             )
-        locals_ = {n.name for n in walk(helper.body) if isinstance(n, c_ast.Decl)} | set(scope)
-        hidden = sorted((free - locals_) & self.hiding)
+        hidden = sorted(free & self.hiding)
         order = self.source.order
-        late = sorted(n for n in free - locals_ if order.get(n, -1) > self.place)
+        late = sorted(n for n in free if order.get(n, -1) > self.place)
         if late:
             raise Refusal(
                 call.coord,

@@ -3,7 +3,7 @@
 from pycparser import c_ast
 
 from gopt.errors import Refusal
-from gopt.tree import innermost, parts
+from gopt.tree import LOOPS, innermost, parts, tag_of
 
 
 class Names:
@@ -29,7 +29,7 @@ class _Renamer:
     def visit(self, node: c_ast.Node, scope: dict[str, str]) -> None:
         if isinstance(node, c_ast.ID):
             node.name = scope.get(node.name, node.name)
-        elif isinstance(node, (c_ast.Compound, *_LOOPS)):
+        elif isinstance(node, (c_ast.Compound, *LOOPS)):
             inner = dict(scope)
             for _, part in parts(node):
                 self.visit(part, inner)
@@ -66,7 +66,18 @@ class _Renamer:
             self.visit(part, scope)
 
 
-_LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+def free_names(node: c_ast.Node, bound: set[str]) -> set[str]:
+    """The identifiers, names of types and tags in `node` that nothing declares where they are used; `bound`: what is
+    declared there already, to which `node` adds its own."""
+    if isinstance(node, c_ast.ID):
+        return {node.name} - bound
+    if isinstance(node, c_ast.IdentifierType):
+        return {node.names[-1]} - bound
+    own = {tag_of(node)} if isinstance(node, (c_ast.Struct, c_ast.Union, c_ast.Enum)) and node.name else set()
+    inner = set(bound) if isinstance(node, (c_ast.Compound, *LOOPS)) else bound
+    if isinstance(node, c_ast.Decl) and node.name:
+        bound.add(node.name)  # in scope from here on, its own initialiser included
+    return own.union(*(free_names(part, inner) for _, part in parts(node)))
 
 
 def give_own_names(node: c_ast.Node, names: Names, scope: dict[str, str] | None = None) -> list[c_ast.Decl]:

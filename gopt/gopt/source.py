@@ -11,6 +11,7 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from gopt.errors import Refusal
+from gopt.tree import tag_of
 
 INCLUDE = Path(__file__).parent / "include"
 ENCODING = {"encoding": "utf-8", "errors": "surrogateescape"}  # other bytes come out as they went in
@@ -234,6 +235,8 @@ def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lo
         if _joins_wrongly(token, tokens[i + 1] if i + 1 < len(tokens) else None):
             reason = "string literals side by side, of which one ends in an escape that the next would lengthen"
             lost.append(Lost(token, reason, "write one literal"))
+        if token.text == "[" and _is_named_place(tokens[i - 1 : i + 4]):
+            lost.append(Lost(token, "an initialiser for [NAME], which reads as one for .NAME", "write [NAME + 0]"))
         if new is None:
             kept.append(token)
         else:
@@ -243,6 +246,12 @@ def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lo
                 kept.append(replace(token, text=new))
         i = end + 1
     return "".join([*pieces, text[at:]]), kept, lost
+
+
+def _is_named_place(tokens: list[Token]) -> bool:
+    """Whether these are { [ NAME ] = or the like, behind a comma or within other designators."""
+    before, _, name, end, behind = [t.text for t in tokens] if len(tokens) == 5 else [""] * 5
+    return before in ("{", ",", "]") and name.isidentifier() and end == "]" and behind in ("=", "[", ".")
 
 
 def _joins_wrongly(token: Token, behind: Token | None) -> bool:
@@ -282,8 +291,17 @@ def _parse(text: str, path: str) -> c_ast.FileAST:
 
 
 def _name_offsetof(node: c_ast.Node) -> None:
+    """offsetof gets the compiler's name, and its members become text: they are no variables."""
     if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "offsetof":
         node.name.name = _OFFSETOF
+        holder, member = node.args, node.args.exprs[1]
+        while isinstance(member, (c_ast.StructRef, c_ast.ArrayRef)):
+            holder, member = member, member.name
+        text = c_ast.Constant("int", member.name, member.coord)
+        if holder is node.args:
+            holder.exprs[1] = text
+        else:
+            holder.name = text
     for _, part in node.children():
         _name_offsetof(part)
 
@@ -400,13 +418,16 @@ def read(path: str, flags: list[str]) -> Source:
 def _declares(node: c_ast.Node) -> list[str]:
     """Names that a declaration or definition at file scope introduces."""
     own = getattr(getattr(node, "decl", node), "name", None)
-    kinds = [] if isinstance(node, c_ast.FuncDef) else _enumerators(node)
+    kinds = [] if isinstance(node, c_ast.FuncDef) else _tags_and_enumerators(node)
     return [*kinds, *([own] if isinstance(own, str) else [])]
 
 
-def _enumerators(node: c_ast.Node) -> list[str]:
+def _tags_and_enumerators(node: c_ast.Node) -> list[str]:
     own = [node.name] if isinstance(node, c_ast.Enumerator) else []
-    return own + [name for _, part in node.children() for name in _enumerators(part)]
+    defines = getattr(node, "decls" if isinstance(node, (c_ast.Struct, c_ast.Union)) else "values", None)
+    if isinstance(node, (c_ast.Struct, c_ast.Union, c_ast.Enum)) and node.name and defines:
+        own = [tag_of(node)]
+    return own + [name for _, part in node.children() for name in _tags_and_enumerators(part)]
 
 
 def _collect_tags(node: c_ast.Node, tags: dict[str, list]) -> None:

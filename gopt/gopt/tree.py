@@ -109,6 +109,11 @@ def rewrite(node: c_ast.Node, change: Callable[[c_ast.Node], c_ast.Node]) -> c_a
     return node
 
 
+def tag_of(node: c_ast.Struct | c_ast.Union | c_ast.Enum) -> str:
+    """As C writes it: struct node."""
+    return f"{type(node).__name__.lower()} {node.name}"
+
+
 def called(node: c_ast.Node) -> str | None:
     """The name of the function that a call names directly."""
     if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID):

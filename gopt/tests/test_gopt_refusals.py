@@ -15,6 +15,9 @@ HEAD = """\
 static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); return t[x]; }
 static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
 void fill(uint32_t*); int count(void); double third(uint32_t);
+enum { ZERO, ONE }; static int bias = 3;
+static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y; }
+static uint32_t behind(const uint32_t* t, uint32_t x);
 struct own { uint32_t a, b; }; void set(struct own*);
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
@@ -37,6 +40,15 @@ def in_loop(*lines: str) -> str:
     )
 
 
+LATE = in_loop("out[i] = behind(t, t[i]);")
+LATE_HELPER = """\
+static uint32_t behind(const uint32_t* t, uint32_t x) {
+  int y = late;
+  { int late = 2; y += late; }
+  g_expensive(&t[x]);
+  return t[x] + y;
+}
+"""
 CASES = {  # name: text, the refusal's line, words of it
     "nothing marked": (in_loop("out[i] = t[i];"), FIRST, "no access within foreach is marked"),
     "return": (in_loop(MARK, "if (t[i]) return;"), FIRST + 2, "would end the whole batch"),
@@ -99,6 +111,20 @@ CASES = {  # name: text, the refusal's line, words of it
         "type `A` is defined within the function",
     ),
     "floating steps": (in_loop(MARK, "last += (t[i] - 512) * 0.3;"), FIRST + 2, "order of lookups"),
+    "an initialiser for a constant's place": (in_loop("uint32_t b[2] = {[ONE] = 5};", MARK), FIRST + 1, "[NAME + 0]"),
+    "a global that a variable of the function hides": (
+        in_loop("out[i] = biased(t, t[i]);").replace("  uint32_t last", "  const int bias = 5; uint32_t last"),
+        FIRST + 1,
+        "biased() uses `bias` of file scope",
+    ),
+    "a global behind the function": (LATE + "static int late = 4;\n" + LATE_HELPER, FIRST + 1, "uses `late`, which is"),
+    "a struct behind the function": (
+        LATE.replace("int late", "")
+        + "struct late { int x; };\n"
+        + LATE_HELPER.replace("late;", "(int)sizeof(struct late);"),
+        FIRST + 1,
+        "uses `struct late`, which is",
+    ),
     "a sum from a pointer to a function": (in_loop(MARK, "last += part(t[i]);"), FIRST + 2, "order of lookups"),
     "a sum from a member without a tag": (in_loop(MARK, "last += scale.f * t[i];"), FIRST + 2, "order of lookups"),
     "a sum from a builtin": (in_loop(MARK, "last += __builtin_sqrt(t[i]);"), FIRST + 2, "order of lookups"),
@@ -164,6 +190,19 @@ GROUP_CASES = {
     "break": (in_loop("for (int d = 0; d < n; ++d) {", MARK, "if (t[d]) break;", "}"), FIRST + 3),
     "call in a head": (in_loop("for (int d = 0; d < count(); ++d) {", MARK, "}"), FIRST + 1),
     "guarded head": (in_loop("if (t[i]) for (uint32_t d = 0; d < t[0]; ++d) {", MARK, "}"), FIRST + 1),
+    "head of a loop that some lookups do not reach": (
+        in_loop("if (n == 0) continue;", "for (int d = 0; d < 10 / n; ++d) {", MARK, "}"),
+        FIRST + 2,
+    ),
+    "head of a loop that some lookups leave a helper before": (
+        in_loop("out[i] = rounds(t, n);").replace(
+            "struct own",
+            "static int rounds(const uint32_t* t, int n) { if (n == 0) return 1;\n"
+            "  for (int d = 0; d < 10 / n; ++d) { g_expensive(t); } return 2; }\nstruct own",
+            1,
+        ),
+        HEAD[: HEAD.index("struct own")].count("\n") + 2,
+    ),
     "goto": (in_loop(MARK, "if (t[i]) goto on;", "out[i] = 1;", "on:", "out[i]++;"), FIRST + 4),
 }
 

@@ -85,6 +85,11 @@ BOTH = {  # name: text
         before="long hits = 0;",
         result="hits",
     ),
+    "a member named as a variable": whole(
+        "uint32_t b = t[i], in = t[b]; g_expensive(&t[b]); out[i] = t[b] + in + (uint32_t)(offsetof(struct s, b) + "
+        "offsetof(struct s, in.b) + offsetof(struct s, in) + offsetof(struct s, c[2].b));",
+        "struct s { uint32_t a, b; struct { uint32_t a, b; } in, c[3]; };",
+    ),
     "counts in an array and in a struct": whole(
         "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } a[x & 3]++; c.n++, c.sum += x; out[i] = x;",
         before="uint32_t a[4] = {0}; struct { long n, sum; } c = {0, 0};",
@@ -115,6 +120,10 @@ GOTO = {  # where group prefetching refuses, or which it has no way to get wrong
         "uint32_t x = t[i]; g_expensive(&t[x]); x = t[x];\n"
         "for (int r = 0; r < 3; ++r) for (uint32_t d = x & 3; d > 0; --d) { g_expensive(&t[x]); x = t[x]; }\n"
         "g_expensive(&t[x]); out[i] = t[x];"
+    ),
+    "a pointer to a variable that a jump back finds": whole(
+        "const uint32_t* p = NULL; uint32_t s = 0; int k = 0;\nagain:; g_expensive(&t[t[i]]);\nif (p) s += *p;\n"
+        "uint32_t x = t[i] + (uint32_t)i; p = &x;\nif (++k < 3) goto again;\nout[i] = s + t[t[i]];"
     ),
     "comma as an argument": whole("uint32_t y = t[i]; out[i] = h(t, (y++, y * 2));", MARKED),
     "the size of a parameter": whole(
