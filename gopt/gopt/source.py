@@ -17,8 +17,8 @@ INCLUDE = Path(__file__).parent / "include"
 ENCODING = {"encoding": "utf-8", "errors": "surrogateescape"}  # other bytes come out as they went in
 FOREACH, EXPENSIVE = "__gopt_foreach", "__gopt_expensive"
 
-# GNU words that pycparser does not know and that do not matter here: they stay in the output, which is the input's
-# text.
+# GNU words that pycparser does not know, and what is as good here, not longer: the output is the input's text but for
+# lookups.
 _GNU = {
     "__extension__": "",
     "__restrict": "restrict",
@@ -29,21 +29,28 @@ _GNU = {
     "__const": "const",
     "__signed__": "signed",
     "__alignof__": "_Alignof",
+    "__alignof": "_Alignof",
     "_Noreturn": "",
+    "__thread": "",  # lookups declare nothing static
     "_Float32": "float",
     "_Float32x": "double",
     "_Float64": "double",
-    "_Float64x": "long double",
 }
+_UNKNOWN = "a type that gopt does not know"
 # Words that pycparser does not know and that go, with the parentheses behind them, or become another: not within
 # lookups, which are printed from the tree.
 _LOST = {
     "__attribute__": ("", "attributes within a lookup would be lost", "put them on a type or function at file scope"),
     "__asm__": ("", "assembler within a lookup would be lost", "put it into a function without marks"),
     "__asm": ("", "assembler within a lookup would be lost", "put it into a function without marks"),
-    "_Float128": ("double", "a type that gopt does not know", "put what uses it into a function without marks"),
-    "__float128": ("double", "a type that gopt does not know", "put what uses it into a function without marks"),
+    "asm": ("", "assembler within a lookup would be lost", "put it into a function without marks"),
+    **{word: ("double", _UNKNOWN, "name the type") for word in ("__typeof__", "__typeof", "typeof", "__auto_type")},
+    **{
+        word: ("double", _UNKNOWN, "put what uses it into a function without marks")
+        for word in ("_Float16", "__bf16", "_Float64x", "_Float128", "__float128")
+    },
 }
+_CALLED = ("__attribute__", "__asm__", "__asm", "asm", "__typeof__", "__typeof", "typeof")  # with what is in ( ) behind
 _OFFSETOF = "__builtin_offsetof"  # pycparser knows offsetof(type, member)
 _TOKEN = re.compile(
     r"""(?P<marker>^\#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[^\n]*)$)
@@ -90,6 +97,7 @@ class Lost:
     token: Token
     reason: str
     remedy: str
+    text: str = ""  # what goes
 
     @property
     def refusal(self) -> Refusal:
@@ -105,6 +113,7 @@ class Loop:
     function: str
     head_line: int  # the line of the function's name
     macros: dict[str, "Macro"]  # that are defined there
+    always_inline: bool = False  # whether the function must be
 
 
 @dataclass
@@ -184,8 +193,7 @@ def preprocess(path: str, flags: list[str]) -> str:
         compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
     except ValueError as error:
         raise Refusal(path, f"cannot run the C compiler {os.environ['CC']}: {error}", "set CC to one") from None
-    gnu = [f"-D{name}={value}" for name, value in _GNU.items()]
-    command = [*compiler, "-E", "-dD", "-std=gnu11", "-D__GOPT__", *gnu, f"-I{INCLUDE}", *flags, "-x", "c", path]
+    command = [*compiler, "-E", "-dD", "-std=gnu11", "-D__GOPT__", f"-I{INCLUDE}", *flags, "-x", "c", path]
     command[command.index("-x") : command.index("-x")] = ["-include", str(INCLUDE / "gopt.h")]
     try:
         done = subprocess.run(command, check=False, capture_output=True, **ENCODING)
@@ -224,14 +232,19 @@ def _macros(text: str) -> tuple[str, list[Macro]]:
 def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lost]]:
     """Text that pycparser can read, of the same length, its tokens, and what it does not say any more."""
     kept, lost, pieces, at, i = [], [], [], 0, 0
+    texts = [t.text for t in tokens] + [""]
     while i < len(tokens):
         token, end = tokens[i], i
-        new = "offsetof" if token.text == _OFFSETOF else None
-        if token.text in _LOST:
+        declared = texts[i + 1] == ";" and i > 0 and tokens[i - 1].text != "typedef"  # typedef float _Float32;
+        new = None if declared else "offsetof" if token.text == _OFFSETOF else _GNU.get(token.text)
+        if token.text in _LOST and not declared:
             new, reason, remedy = _LOST[token.text]
             lost.append(Lost(token, reason, remedy))
-            if new == "" and i + 1 < len(tokens) and tokens[i + 1].text == "(":
-                end = _closing(tokens, i + 1)
+            if token.text in _CALLED:
+                while texts[end + 1] in ("volatile", "__volatile__", "inline", "goto"):
+                    end += 1
+                end = _closing(tokens, end + 1) if texts[end + 1] == "(" else end
+                lost[-1].text = text[token.start : tokens[end].end]
         if _joins_wrongly(token, tokens[i + 1] if i + 1 < len(tokens) else None):
             reason = "string literals side by side, of which one ends in an escape that the next would lengthen"
             lost.append(Lost(token, reason, "write one literal"))
@@ -261,14 +274,27 @@ def _joins_wrongly(token: Token, behind: Token | None) -> bool:
     return bool(re.search(r'\\(x[0-9a-fA-F]+|[0-7]{1,2})"$', token.text) and re.match(r'"[0-9a-fA-F]', behind.text))
 
 
-def _without_system_bodies(text: str, tokens: list[Token], items: list[Item]) -> str:
-    """Inline functions of system headers become prototypes: nobody needs to understand them."""
-    pieces, at = [], 0
+def _needed(tokens: list[Token], items: list[Item]) -> list[Item]:
+    """Functions with foreach, or with marks, or that call one with marks: what others do gopt need not understand."""
+    words = [({t.text for t in tokens[f.body : f.last]}, f) for f in items if f.body and not tokens[f.body].system]
+    found = [f for inside, f in words if inside & {FOREACH, EXPENSIVE}]
+    loops = [f for inside, f in words if FOREACH in inside]  # are called as they are
+    while True:
+        names = {tokens[k].text for f in found if f not in loops and (k := _function(tokens, f)) is not None}
+        more = [f for inside, f in words if f not in found and inside & names]
+        if not more:
+            return found
+        found += more
+
+
+def _without_bodies(text: str, tokens: list[Token], items: list[Item], needed: list[Item]) -> str:
+    """All functions but `needed` become prototypes."""
+    pieces, at, kept = [], 0, {id(item) for item in needed}
     for item in items:
-        if item.body is None or not tokens[item.body].system:
+        if item.body is None or id(item) in kept:
             continue
         start, end = tokens[item.body].start, tokens[item.last].end
-        pieces += [text[at:start], ";", "\n" * text.count("\n", start, end)]
+        pieces += [text[at:start], ";", _blank(text[start + 1 : end])]
         at = end
     return "".join([*pieces, text[at:]])
 
@@ -279,7 +305,8 @@ def _parse(text: str, path: str) -> c_ast.FileAST:
         tree = CParser().parse(prelude + text, path)
     except ParseError as error:
         found = re.match(r"(.*?):(\d+)(?::\d+)?: (.*)", str(error))
-        where, what = (f"{found[1]}:{found[2]}", found[3]) if found else (path, str(error))
+        end = f"{path}:{len(_lines_of(path))}"
+        where, what = (f"{found[1]}:{found[2]}", found[3]) if found else (end, str(error))
         raise Refusal(
             where,
             f"not C that gopt can read ({what})",
@@ -333,6 +360,8 @@ def _find_loops(path, lines: list[str], tokens: list[Token], items: list[Item], 
             known = {m.name: m for m in macros if m.start < tokens[start].start}  # as they were defined last
             known = {word: macro for word, macro in known.items() if macro.rest is not None}
             loop = Loop(tokens[start].line, tokens[last].line, tokens[name].text, tokens[name].line, known)
+            head = range(tokens[item.first - 1].end if item.first else 0, tokens[item.body].start)
+            loop.always_inline = any(what.token.start in head and "always_inline" in what.text for what in lost)
             _check_lines(where, lines, loop, _shares_line(tokens, start, last))
             for what in lost:
                 if tokens[start].start <= what.token.start <= tokens[last].end:
@@ -378,12 +407,20 @@ def _lines_of(path: str) -> list[str]:
     return [line + "\n" for line in written.removesuffix("\n").split("\n")]  # other ends of lines are none for C
 
 
-def read(path: str, flags: list[str]) -> Source:
+def read(path: str, flags: list[str], all_bodies: bool = False) -> Source:
+    """`all_bodies`: with the file's functions that have no marks, too, if they can be read. Raises Refusal."""
     lines = _lines_of(path)
     text, macros = _macros(preprocess(path, flags))
     text, tokens, lost = _readable(text, tokenise(text))
     items = items_of(tokens)
-    tree = _parse(_without_system_bodies(text, tokens, items), path)
+    needed = _needed(tokens, items)
+    try:
+        kept = [f for f in items if f.body and not tokens[f.body].system] if all_bodies else needed
+        tree = _parse(_without_bodies(text, tokens, items, kept), path)
+    except Refusal:
+        if not all_bodies:
+            raise
+        tree = _parse(_without_bodies(text, tokens, items, needed), path)
     loops = _find_loops(path, lines, tokens, items, lost, macros)
     if not loops:
         raise Refusal(

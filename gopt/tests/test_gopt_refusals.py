@@ -16,8 +16,7 @@ static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); retur
 static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
 void fill(uint32_t*); int count(void); double third(uint32_t);
 enum { ZERO, ONE }; static int bias = 3;
-static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y; }
-static uint32_t behind(const uint32_t* t, uint32_t x);
+static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y + (int)t[x]; }
 struct own { uint32_t a, b; }; void set(struct own*);
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
@@ -40,7 +39,9 @@ def in_loop(*lines: str) -> str:
     )
 
 
-LATE = in_loop("out[i] = behind(t, t[i]);")
+LATE = in_loop("out[i] = behind(t, t[i]);").replace(
+    "struct own {", "static uint32_t behind(const uint32_t* t, uint32_t x); struct own {", 1
+)
 LATE_HELPER = """\
 static uint32_t behind(const uint32_t* t, uint32_t x) {
   int y = late;
@@ -88,13 +89,14 @@ CASES = {  # name: text, the refusal's line, words of it
     "no braces": (HEAD + "  foreach (i, n)\n    out[i] = 0;\n}\n", FIRST, "not in braces"),
     "shared line": (HEAD + "  if (n) foreach (i, n) {\n  }\n}\n", FIRST, "begin a line with foreach"),
     "no foreach": ("int x;\n", None, "no function of this file has a foreach loop"),
-    "not C": (in_loop(MARK, 'asm volatile ("" ::: "memory");'), FIRST + 2, "not C that gopt can read"),
+    "not C": (in_loop(MARK, "out[i] = t[i] ?: 1;"), FIRST + 2, "not C that gopt can read"),
     "statement expression": (in_loop(MARK, "out[i] = ({ 1; });"), FIRST + 2, "a statement within an expression"),
     "text behind the brace": (
         in_loop(MARK).replace("  }\n", "  } if (n) { out[0] = 7; }\n", 1),
         FIRST,
         "shares a line",
     ),
+    "assembler of GNU C": (in_loop(MARK, 'asm volatile ("" ::: "memory");'), FIRST + 2, "assembler within a lookup"),
     "assembler": (in_loop(MARK, '__asm__("nop");'), FIRST + 2, "assembler within a lookup"),
     "attribute by a macro": (
         "#define AL __attribute__((aligned(64)))\n" + in_loop("uint32_t x AL = 0;", MARK),
@@ -217,6 +219,16 @@ def test_group_prefetching_refuses(tmp_path, monkeypatch, name):
         transform("input.c", backend="group")
 
 
+@pytest.mark.parametrize("head", ["static inline {} void look(", "{} void look(", "inline void {} look("])
+def test_a_batch_that_must_be_inlined(tmp_path, monkeypatch, head):
+    monkeypatch.chdir(tmp_path)
+    attribute = "__attribute__((unused, __always_inline__))"
+    Path("input.c").write_text(in_loop(MARK).replace("void look(", head.format(attribute)))
+    with pytest.raises(Refusal, match=rf"^input.c:{FIRST}: look\(\) is always_inline.*; .*--backend group"):
+        transform("input.c")
+    transform("input.c", backend="group")
+
+
 def command(*arguments, cwd) -> subprocess.CompletedProcess:
     root = Path(__file__).parent.parent
     environment = {"PYTHONPATH": str(root), "PATH": "/usr/bin:/bin"}
@@ -256,6 +268,6 @@ def test_a_preprocessor_error_is_passed_on(tmp_path):
 
 
 def test_the_same_file_compiles_without_gopt(tmp_path):
-    (tmp_path / "in.c").write_text(in_loop(MARK, "out[i] = fetch(t, keys[i]) + deep(t, 0);"))
+    (tmp_path / "in.c").write_text(in_loop(MARK, "out[i] = fetch(t, keys[i]) + deep(t, 0) + biased(t, 1);"))
     for compiler in ("gcc", "clang"):
         support.compile_c(tmp_path, "in.c", "-O2", *support.WARNINGS, compiler=compiler)
