@@ -1,10 +1,14 @@
 """Writes statements as C, each where `#line` says it comes from."""
 
+import re
+
 from pycparser import c_ast
 
 from gopt.lookup import Lookup
 from gopt.source import Source
-from gopt.tree import Inlined, Wait, declarator, text_of, walk
+from gopt.tree import LOOPS, Inlined, Wait, declarator, text_of, walk
+
+_LOOP_PRAGMA = re.compile(r"(GCC\s+)?(ivdep|(no)?unroll(_and_jam)?|simd)\b|clang\s+loop\b|omp\b.*\bsimd\b")
 
 
 class Lines:
@@ -69,7 +73,7 @@ class Printer:
         return text_of(node)
 
     def block(self, items: list, depth: int) -> None:
-        for item in items:
+        for item in without_loop_pragmas(items):
             self.statement(item, depth)
 
     def body(self, head: str, node: c_ast.Node | None, depth: int, coord, tail: str = "}") -> None:
@@ -175,6 +179,20 @@ class Printer:
 
     def on_pragma(self, node: c_ast.Pragma, depth: int) -> None:
         self.lines.put(f"#pragma {node.string}", 0, node.coord, joins=False)
+        self.lines.joinable = False  # _Pragma may share its line with a statement
+
+
+def without_loop_pragmas(items: list) -> list:
+    """Statements without what compilers are told about loops that switch: they cannot unroll or vectorise those."""
+    kept: list = []
+    before_switching = False
+    for item in reversed(items):
+        switches = isinstance(item, LOOPS) and any(isinstance(n, Wait) for n in walk(item))
+        if isinstance(item, c_ast.Pragma) and _LOOP_PRAGMA.match(item.string) and before_switching:
+            continue
+        before_switching = switches
+        kept.append(item)
+    return kept[::-1]
 
 
 def _statements(case: c_ast.Case | c_ast.Default) -> list:

@@ -8,9 +8,9 @@ own.
 
 from pycparser import c_ast
 
-from gopt.emit import mention_inlined, summary
+from gopt.emit import mention_inlined, summary, without_loop_pragmas
 from gopt.errors import Refusal
-from gopt.interleave import SavedInArrays, argument, begin_arrays, end_arrays, index_type
+from gopt.interleave import SavedInArrays, argument, begin_arrays, end_arrays, index_type, own_prefix
 from gopt.lookup import addressed_of
 from gopt.tree import LOOPS, Inlined, Wait, changed, names, rewrite, text_of, value_text, walk
 
@@ -42,7 +42,7 @@ class _Stages:
 
     def cut(self, items: list, tree: list, when: tuple, top: bool = False) -> None:
         """`tree`: lists are stages, tuples (loop, tree) are uniform loops."""
-        for item in items:
+        for item in without_loop_pragmas(items):
             if isinstance(item, Wait):
                 tree[-1].append((when, item))
                 tree.append([])
@@ -132,8 +132,8 @@ def _may_fail(node: c_ast.Node) -> bool:
 class Grouped(SavedInArrays):
     """Variables that more than one stretch of code mentions are saved."""
 
-    def __init__(self, lookup, lines, stages: _Stages, tree: list):
-        self.stages = stages
+    def __init__(self, lookup, lines, stages: _Stages, tree: list, prefix: str):
+        self.stages, self.prefix = stages, prefix
         stretches = list(_stretches(tree))
         mentions = [
             {n.name for item in items for n in walk(item) if isinstance(n, (c_ast.ID, c_ast.Decl))}
@@ -169,7 +169,7 @@ class Grouped(SavedInArrays):
             else:
                 self.block(items, depth + 1)
             if self.left:
-                self.lines.put(f"g_left_{self.stretch}:;", depth)
+                self.lines.put(f"{self.prefix}left_{self.stretch}:;", depth)
         self.lines.put("}", depth)
 
     def wait(self, node: Wait, depth: int) -> None:
@@ -182,7 +182,7 @@ class Grouped(SavedInArrays):
             self.lines.put(f"goto {node.name};", depth, node.coord)
             return
         self.left = True
-        self.lines.put(f"{running}[g_i] = 0; goto g_left_{self.stretch};", depth, node.coord)
+        self.lines.put(f"{running}[g_i] = 0; goto {self.prefix}left_{self.stretch};", depth, node.coord)
 
     def on_continue(self, node: c_ast.Continue, depth: int) -> None:
         ends_lookup = self.loops == 0 and None in self.stages.exits
@@ -243,12 +243,12 @@ def write(lookup, lines, group: int, number: int) -> None:
         when = (running,)
     stages.cut(lookup.body.block_items or [], tree, when)
     tree = _joined(tree)
-    printer = Grouped(lookup, lines, stages, tree)
+    printer = Grouped(lookup, lines, stages, tree, own_prefix(number))
     kind, put = index_type(lookup), lines.put
     saved = printer.saved - set(stages.predicates)
-    begin_arrays(lines)
     put(f"{{ /* Groups of {group} lookups, stage by stage. Variables {summary(lookup, saved)}. */", 1)
-    for line in [f"enum {{ g_group = {group} }};", *printer.arrays()]:
+    begin_arrays(lines)
+    for line in [f"enum {{ g_group = {group} }};", *printer.arrays(), *printer.limit()]:
         put(line, 2)
     for name in stages.predicates:
         put(f"_Bool {name}[g_group];", 2)
@@ -259,5 +259,5 @@ def write(lookup, lines, group: int, number: int) -> None:
     put("g_n = g_count - g_first < g_group ? g_count - g_first : g_group;", 3)
     printer.tree(tree, 3)
     put("}", 2)
-    put("}", 1)
     end_arrays(lines)
+    put("}", 1)

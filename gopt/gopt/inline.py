@@ -214,6 +214,8 @@ class Inliner:
         helper = copy.deepcopy(self.source.functions[name])
         if name in self.source.lost:
             raise self.source.lost[name].refusal
+        if helper.param_decls:
+            raise Refusal(call.coord, f"{name}() has its parameters' types behind ( )", "write them within")
         listed = helper.decl.type.args.params if helper.decl.type.args else []
         if any(isinstance(p, c_ast.EllipsisParam) for p in listed):
             raise Refusal(call.coord, f"{name}() has marks and takes any number of arguments", "give it a fixed number")
@@ -266,7 +268,7 @@ class Inliner:
                 "pass as many as it takes, or include what declares another function of this name",
             )
         written = changed(helper.body, {p.name for p in params if isinstance(p.type, (c_ast.PtrDecl, c_ast.ArrayDecl))})
-        sized = {n for part in walk(helper.body) if is_size(part) for n in names(part)}
+        pointed = {n for part in walk(helper.body) if is_size(part) for n in names(part)} | _tested(helper.body)
         scope: dict[str, str] = {}
         items: list = []
         for param, arg in zip(params, args, strict=True):
@@ -278,7 +280,7 @@ class Inliner:
                 isinstance(arg, c_ast.ID)
                 and arg.name in self.fixed
                 and param.name not in written
-                and not (param.name in sized and isinstance(self.kinds[arg.name], c_ast.ArrayDecl))
+                and not (param.name in pointed and self.is_array(arg.name))
                 and self.same_value(self.kinds[arg.name], kind)
             ):
                 scope[param.name] = arg.name
@@ -290,6 +292,9 @@ class Inliner:
                 self.fixed.add(name)
             items.append(c_ast.Decl(name, [], [], [], [], kind, arg, None, call.coord))
         return scope, items
+
+    def is_array(self, name: str) -> bool:
+        return isinstance(plain_type(self.kinds[name], self.source.typedefs), c_ast.ArrayDecl)
 
     def same_value(self, given: c_ast.Node, wanted: c_ast.Node) -> bool:
         """Whether a variable of type `given` can be read in place of a parameter of type `wanted`."""
@@ -345,6 +350,19 @@ class Inliner:
             self.returns(item.stmt.block_items, target, kind, end_label, False)
         elif isinstance(item, (c_ast.Case, c_ast.Default)):
             self.returns(item.stmts, target, kind, end_label, False)
+
+
+def _tested(body: c_ast.Node) -> set[str]:
+    """Variables of which it is asked whether they are 0: for an array compilers know, and warn."""
+    found: list = []
+    for node in walk(body):
+        if isinstance(node, c_ast.UnaryOp) and node.op == "!":
+            found.append(node.expr)
+        elif isinstance(node, c_ast.BinaryOp) and node.op in ("&&", "||", "==", "!="):
+            found += [node.left, node.right]
+        elif isinstance(node, (c_ast.If, c_ast.TernaryOp, *LOOPS)):
+            found.append(node.cond)
+    return {node.name for node in found if isinstance(node, c_ast.ID)}
 
 
 def _void() -> c_ast.TypeDecl:

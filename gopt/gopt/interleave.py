@@ -13,6 +13,7 @@ from gopt.tree import (
     identifier,
     is_aggregate,
     names,
+    plain_type,
     rewrite,
     text_of,
     type_text,
@@ -95,6 +96,14 @@ class SavedInArrays(Printer):
                 out.append(text_of(c_ast.Decl(name, [], decl.align, [], [], array, None, None)) + ";")
         return out
 
+    def limit(self) -> list[str]:
+        """What stops the compiler where the arrays would not fit on the stack."""
+        kinds = {name: decl.type for name, decl in self.lookup.private.items() if name in self.saved}
+        large = [name for name, kind in kinds.items() if is_aggregate(kind, self.lookup.source.typedefs)]
+        sizes = " + ".join(f"sizeof {name}" for name in large)
+        text = "what lookups in flight save takes more than 1 MiB of stack: use a smaller --group, or memory behind a pointer"
+        return [f'_Static_assert({sizes} <= 1 << 20, "{text}");'] if large else []
+
     def refuse_unassignable(self, decl: c_ast.Decl) -> None:
         """Refuses what cannot be an element of an array, set when its lookup declares it."""
         if decl.align:
@@ -116,15 +125,17 @@ class SavedInArrays(Printer):
         target = f"{node.name}[g_i]"
         kind = copy.deepcopy(node.type)
         drop_const(kind)
-        braces = isinstance(node.init, c_ast.InitList)
-        if isinstance(kind, c_ast.ArrayDecl):
-            literal = f"({type_text(kind)}){braced(node.init)}"
+        literal = f"({type_text(kind)}){braced(node.init)}"
+        if isinstance(plain_type(kind, self.lookup.source.typedefs), c_ast.ArrayDecl):
             return f"__builtin_memcpy({target}, {literal}, sizeof {target})"
-        if braces and is_aggregate(kind, self.lookup.source.typedefs):
-            return f"{target} = ({type_text(kind)}){braced(node.init)}"
-        if braces:  # a scalar in braces
-            return f"{target} = {value_text(node.init.exprs[0])}"
+        if isinstance(node.init, c_ast.InitList):
+            return f"{target} = {literal}"
         return f"{target} = {value_text(node.init)}"
+
+
+def own_prefix(number: int) -> str:
+    """Of the labels that belong to a function's first loop, second loop, ..."""
+    return "g_" if number == 1 else f"g{number}_"
 
 
 def begin_arrays(lines) -> None:
@@ -205,13 +216,19 @@ def argument(text: str) -> str:
 
 
 def write(lookup, lines, group: int, number: int) -> None:
-    prefix = "g_" if number == 1 else f"g{number}_"
+    prefix = own_prefix(number)
+    if lookup.loop.always_inline:
+        raise Refusal(
+            lookup.coord,
+            f"{lookup.loop.function}() is always_inline, which a function with labels as values cannot be",
+            "leave the attribute out, or use --backend group",
+        )
     printer = Interleaved(lookup, lines, prefix)
     start, end, count = f"{prefix}start", f"{prefix}end", value_text(lookup.count)
     put = lines.put
-    begin_arrays(lines)
     put(f"{{ /* Up to {group} lookups in flight. Variables {summary(lookup, printer.saved)}. */", 1)
-    for line in [f"enum {{ g_group = {group} }};", *printer.arrays(), "void *g_labels[g_group];"]:
+    begin_arrays(lines)
+    for line in [f"enum {{ g_group = {group} }};", *printer.arrays(), *printer.limit(), "void *g_labels[g_group];"]:
         put(line, 2)
     put(f"const {index_type(lookup)} g_count = {count};", 2)
     put(f"{index_type(lookup)} g_next = 0; /* the first lookup that is not under way */", 2)
@@ -239,5 +256,5 @@ def write(lookup, lines, group: int, number: int) -> None:
     put(f"G_SAVE({end});", 3)
     put("if (g_running != 0) G_SWITCH();", 3)
     put("}", 2)
-    put("}", 1)
     end_arrays(lines)
+    put("}", 1)

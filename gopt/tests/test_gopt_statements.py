@@ -85,6 +85,30 @@ BOTH = {  # name: text
         before="long hits = 0;",
         result="hits",
     ),
+    "what compilers are told about a loop": whole(
+        "uint32_t x = t[i]; g_expensive(&t[x]); x = t[x];\n#pragma GCC unroll 4\n    for (int k = 0; k < 4; ++k) {\n"
+        'g_expensive(&t[x]);\nx = t[x];\n}\n_Pragma("GCC diagnostic push") for (int k = 0; k < 4; ++k) x += t[k];\n'
+        '_Pragma("GCC diagnostic pop") out[i] = x;'
+    ),
+    "a typedef of an array": whole(
+        "vec v = {t[i], 2}; g_expensive(&t[t[i]]); out[i] = v[0] + v[1] + v[3] + t[t[i]];", "typedef uint32_t vec[4];"
+    ),
+    "a vector": whole(
+        "v4 v = {t[i], 1, 2, 3}, w = v; g_expensive(&t[t[i]]); v += w; out[i] = v[0] + v[3] + t[t[i]];",
+        "typedef uint32_t v4 __attribute__((vector_size(16)));",
+    ),
+    "a scalar in braces": whole("uint32_t v = {t[i]}; g_expensive(&t[v]); out[i] = v + t[v];"),
+    "an array that is no null pointer": whole(
+        "uint32_t a[2] = {t[i], 3}; out[i] = f(t, a) + f(t, &a[1]);",
+        "static uint32_t f(const uint32_t* t, const uint32_t* p) {\n  if (!p || p == NULL) return 0;\n"
+        "  g_expensive(&t[p[0]]);\n  return t[p[0]] + p[0]; }",
+    ),
+    "before else": whole("g_expensive(&t[t[i]]);\n    out[i] = t[t[i]];", before="  if (n > 5)").replace(
+        "  }\n  return", "  }\n  else out[0] = t[0];\n  return"
+    ),
+    "the body of do": whole("g_expensive(&t[t[i]]);\n    out[i] += t[t[i]];", before="  int r = 0;\n  do").replace(
+        "  }\n  return", "  }\n  while (++r < 3);\n  return"
+    ),
     "a member named as a variable": whole(
         "uint32_t b = t[i], in = t[b]; g_expensive(&t[b]); out[i] = t[b] + in + (uint32_t)(offsetof(struct s, b) + "
         "offsetof(struct s, in.b) + offsetof(struct s, in) + offsetof(struct s, c[2].b));",
@@ -167,11 +191,12 @@ def test_means_the_same_by_goto(tmp_path, name):
     check(tmp_path, text, "goto")
 
 
-def test_two_loops_inline_the_same_helper(tmp_path):
+@pytest.mark.parametrize("backend", ["goto", "group"])
+def test_two_loops_inline_the_same_helper(tmp_path, backend):
     helper = "static uint32_t h(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (t[x] & 1) return 5; return t[x]; }\n"
     loops = "".join(f"  foreach (i, n) {{\n    out[i] {op} h(t, t[i]);\n  }}\n" for op in ("=", "+="))
     text = f"{HEAD}{helper}{FUNCTION}{loops}  return 0;\n}}\n"
-    assert support.differences(tmp_path, text, DRIVER) == ""
+    assert support.differences(tmp_path, text, DRIVER, backend=backend) == ""
 
 
 def test_ends_of_lines_stay(tmp_path, monkeypatch):

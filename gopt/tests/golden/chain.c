@@ -89,11 +89,11 @@ static const struct entry* in_chain(const struct entry* e, uint32_t key) {
 // A helper call that is inlined, early exits, a count.
 int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32_t* out, int n) {
   int hits = 0;
+  { /* Up to 8 lookups in flight. Variables saved: e, e_2, i, key, slot; shared: keys, mask, out, table; sequential: hits. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: e, e_2, i, key, slot; shared: keys, mask, out, table; sequential: hits. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t slot[g_group];
@@ -139,10 +139,10 @@ int find(struct entry* const* table, uint32_t mask, const uint32_t* keys, uint32
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 40 "input.c"
   return hits;
 }

@@ -64,11 +64,11 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
 
 // Nested branches, loops and a switch; arrays and structs that live across a switch; marks that share one.
 void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* out, uint32_t n) {
+  { /* Up to 8 lookups in flight. Variables saved: i, other, round, seen, step, x; shared: keys, mask, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: i, other, round, seen, step, x; shared: keys, mask, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t seen[g_group][4];
@@ -76,6 +76,7 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
     uint32_t other[g_group];
     uint32_t round[g_group];
     uint32_t step[g_group];
+    _Static_assert(sizeof seen <= 1 << 20, "what lookups in flight save takes more than 1 MiB of stack: use a smaller --group, or memory behind a pointer");
     void *g_labels[g_group];
     const __typeof__((n) + 0) g_count = n;
     __typeof__((n) + 0) g_next = 0; /* the first lookup that is not under way */
@@ -126,9 +127,9 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 36 "input.c"
 }

@@ -70,11 +70,11 @@ void search(const uint32_t* table, const uint32_t* keys, uint32_t* out, int n) {
 
 // One mark: its label is saved once for each slot.
 void follow(const uint32_t* table, int depth, const uint32_t* keys, uint32_t* out, int n) {
+  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: depth, keys, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: depth, keys, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -105,20 +105,20 @@ void follow(const uint32_t* table, int depth, const uint32_t* keys, uint32_t* ou
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 15 "input.c"
 }
 
 // A loop with one mark among others saves its label before; not one that is jumped into, nor one with two marks.
 void search(const uint32_t* table, const uint32_t* keys, uint32_t* out, int n) {
+  { /* Up to 8 lookups in flight. Variables saved: i, round, x; shared: keys, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: i, round, x; shared: keys, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -163,9 +163,9 @@ void search(const uint32_t* table, const uint32_t* keys, uint32_t* out, int n) {
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 42 "input.c"
 }

@@ -63,11 +63,11 @@ static inline uint16_t second(const uint16_t* table, uint32_t entry) {
 
 // What group prefetching takes: an early exit, a branch with a mark, a loop that is the same for all.
 void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out, int n) {
+  { /* Up to 8 lookups in flight. Variables saved: d, i, x; not saved: y; shared: depth, keys, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: d, i, x; not saved: y; shared: depth, keys, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -112,10 +112,10 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 29 "input.c"
 }
 // ======== gopt transform --backend group
@@ -134,11 +134,11 @@ static inline uint16_t second(const uint16_t* table, uint32_t entry) {
 
 // What group prefetching takes: an early exit, a branch with a mark, a loop that is the same for all.
 void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out, int n) {
+  { /* Groups of 8 lookups, stage by stage. Variables saved: x, y; not saved: d, i; shared: depth, keys, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Groups of 8 lookups, stage by stage. Variables saved: x, y; not saved: d, i; shared: depth, keys, out, table. */
     enum { g_group = 8 };
     uint32_t x[g_group];
     uint16_t y[g_group];
@@ -210,10 +210,10 @@ void look(const uint16_t* table, int depth, const uint32_t* keys, uint16_t* out,
         }
       }
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 29 "input.c"
 }
 // ======== gopt transform --backend coroutine

@@ -54,11 +54,11 @@ static inline uint32_t step(const uint32_t* table, uint32_t at) {
 
 // Two batches in one function: the second goes on with what the first has found.
 void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* out, int n) {
+  { /* Up to 8 lookups in flight. Variables saved: at, i, x; not saved: step_result; shared: keys, mask, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: at, i, x; not saved: step_result; shared: keys, mask, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -96,16 +96,16 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       G_SAVE(g_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 16 "input.c"
+  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: mask, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Up to 8 lookups in flight. Variables saved: d, i, x; shared: mask, out, table. */
     enum { g_group = 8 };
     __typeof__((n) + 0) i[g_group];
     uint32_t x[g_group];
@@ -140,10 +140,10 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
       G_SAVE(g2_end);
       if (g_running != 0) G_SWITCH();
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 21 "input.c"
 }
 // ======== gopt transform --backend group
@@ -161,11 +161,11 @@ static inline uint32_t step(const uint32_t* table, uint32_t at) {
 
 // Two batches in one function: the second goes on with what the first has found.
 void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* out, int n) {
+  { /* Groups of 8 lookups, stage by stage. Variables saved: at, step_result, x; not saved: i; shared: keys, mask, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Groups of 8 lookups, stage by stage. Variables saved: at, step_result, x; not saved: i; shared: keys, mask, out, table. */
     enum { g_group = 8 };
     uint32_t x[g_group];
     uint32_t at[g_group];
@@ -196,16 +196,16 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
         out[i] = step_result[g_i];
       }
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 16 "input.c"
+  { /* Groups of 8 lookups, stage by stage. Variables saved: x; not saved: d, i; shared: mask, out, table. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
-  { /* Groups of 8 lookups, stage by stage. Variables saved: x; not saved: d, i; shared: mask, out, table. */
     enum { g_group = 8 };
     uint32_t x[g_group];
     const __typeof__((n) + 0) g_count = n;
@@ -235,10 +235,10 @@ void look(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
         out[i] = x[g_i];
       }
     }
-  }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC diagnostic pop
 #endif
+  }
 #line 21 "input.c"
 }
 // ======== gopt transform --backend coroutine
