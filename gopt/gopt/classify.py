@@ -149,7 +149,8 @@ class Classifier:
             node.coord,
             f"the address of `{name}`, which is declared outside foreach, is taken within it: lookups may change it in any "
             "order",
-            "declare it within foreach, or const, or let what gets the address be a pointer to const",
+            "declare it within foreach, or const, or let what gets the address be a pointer to const; lookups of a batch run "
+            "in one thread, and may count without atomic operations, by x += y;",
         )
 
     def handed_on(self, node: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:

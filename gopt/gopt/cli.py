@@ -72,9 +72,11 @@ def main(argv: list[str] | None = None) -> int:
     try:
         if options.profile:
             text = propose(options.input, flags, options.profile)
+            _refuse_overwriting([options.output], [options.input, options.profile])
         else:
             files: list[str] = []
             text = transform(options.input, flags, options.backend, options.group, options.hint, options.suffix, files)
+            _refuse_overwriting([options.output, options.depfile], files)
             if options.depfile:
                 made, *needed = (re.sub(r"([ #])", r"\\\1", f.replace("$", "$$")) for f in (options.output, *files))
                 _write(options.depfile, f"{made}: {' '.join(needed)}\n")
@@ -86,6 +88,12 @@ def main(argv: list[str] | None = None) -> int:
         print(refusal, file=sys.stderr)
         return 1
     return 0
+
+
+def _refuse_overwriting(made: list[str | None], read: list[str]) -> None:
+    for name in made:
+        if name and Path(name).exists() and any(Path(one).exists() and Path(name).samefile(one) for one in read):
+            raise Refusal(name, "would overwrite a file that gopt has read", "give -o another name")
 
 
 def _write(path: str, text: str) -> None:

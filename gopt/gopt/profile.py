@@ -35,12 +35,15 @@ def samples_of(path: str, source: str) -> Counter:
     name = Path(source).name
     found: Counter = Counter()
     reader, known, line = None, False, 0  # the line of the instruction before, if that reads memory
+    own, others = False, set()  # whether instructions belong to the file; to which others
     for text_line in text.splitlines():
         instruction, listed, script = _INSTRUCTION.match(text_line), _SOURCE.match(text_line), _SRCLINE.match(text_line)
         if instruction:
             known = True
             if instruction["line"] and Path(instruction["file"]).name == name:
-                line = int(instruction["line"])
+                line, own = int(instruction["line"]), True
+            elif instruction["line"]:
+                others.add(Path(instruction["file"]).name)
             found[reader or line] += float(instruction["percent"])
             reads = _READS.search(instruction["text"]) and not _EMPTY.match(instruction["text"])
             reader = line if reads else None
@@ -48,6 +51,10 @@ def samples_of(path: str, source: str) -> Counter:
             line = int(listed["line"])
         elif script and Path(script["file"]).name == name:
             found[int(script["line"])] += 1
+    if others and not own:
+        raise Refusal(
+            path, f"no samples of {name}, but of {', '.join(sorted(others))}", f"perf annotate a function of {name}"
+        )
     if not found and not known:
         raise Refusal(
             path,
@@ -123,7 +130,7 @@ def _collect(node: c_ast.Node, function: str, out: list) -> None:
 
 def propose(path: str, flags: list[str], profile: str) -> str:
     """A patch (unified diff) of the file `path` that adds marks before the accesses that samples say are expensive."""
-    source = read(path, flags)
+    source = read(path, flags, all_bodies=True)
     samples = samples_of(profile, path)
     total = sum(samples.values())
     if total == 0:

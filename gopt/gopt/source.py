@@ -4,6 +4,7 @@ import os
 import re
 import shlex
 import subprocess
+import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -14,6 +15,8 @@ from gopt.errors import Refusal
 from gopt.tree import tag_of
 
 INCLUDE = Path(__file__).parent / "include"
+_DEEPEST = 250  # a sum of so many terms, or so many else if
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 40 * _DEEPEST))
 ENCODING = {"encoding": "utf-8", "errors": "surrogateescape"}  # other bytes come out as they went in
 FOREACH, EXPENSIVE = "__gopt_foreach", "__gopt_expensive"
 
@@ -313,8 +316,19 @@ def _parse(text: str, path: str) -> c_ast.FileAST:
             "it reads C11 without GNU statement expressions, typeof and assembler; move what is not into a function of a "
             "system header (-isystem), or into another file",
         ) from None
+    _refuse_deep(tree)
     _name_offsetof(tree)
     return tree
+
+
+def _refuse_deep(tree: c_ast.FileAST) -> None:
+    """What passes over the tree recurses, and Python's stack has an end."""
+    todo: list[tuple[c_ast.Node, int]] = [(tree, 0)]
+    while todo:
+        node, depth = todo.pop()
+        if depth > _DEEPEST:
+            raise Refusal(node.coord, f"more than {_DEEPEST} levels of expressions and statements", "divide it")
+        todo += [(child, depth + 1) for _, child in node.children()]
 
 
 def _name_offsetof(node: c_ast.Node) -> None:

@@ -61,7 +61,8 @@ def test_options_reach_the_preprocessor(tmp_path, monkeypatch):
 
 
 def test_the_cmake_rule_passes_definitions(tmp_path):
-    (tmp_path / "lookup.c").write_text(LOOKUP.replace("#define MORE (STEPS + 1)\n", ""))
+    for name in ("lookup.x.c", "lookup.y.c"):
+        (tmp_path / name).write_text(LOOKUP.replace("#define MORE (STEPS + 1)\n", ""))
     (tmp_path / "look.h").write_text("#define MORE (STEPS + 1)\n")
     (tmp_path / "main.c").write_text("""\
 #include <stdint.h>
@@ -77,8 +78,9 @@ int main(void) {
 cmake_minimum_required(VERSION 3.25)
 project(example C)
 include({INCLUDE}/gopt.cmake)
-gopt_transform(made lookup.c SUFFIX _fast DEFINE STEPS=3 OPTIONS -include ${{CMAKE_SOURCE_DIR}}/look.h)
-add_executable(program main.c ${{made}})
+gopt_transform(made lookup.x.c SUFFIX _fast DEFINE STEPS=3 OPTIONS -include ${{CMAKE_SOURCE_DIR}}/look.h)
+gopt_transform(other lookup.y.c SUFFIX _other OPTIONS -include ${{CMAKE_SOURCE_DIR}}/look.h) # a file of its own
+add_executable(program main.c ${{made}} ${{other}})
 """)
     for words in (
         ["cmake", "-S", ".", "-B", "build", f"-DGOPT_PYTHON={sys.executable}"],

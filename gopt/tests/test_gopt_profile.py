@@ -3,7 +3,9 @@
 import subprocess
 from pathlib import Path
 
+import pytest
 from gopt.cli import main
+from gopt.errors import Refusal
 from gopt.profile import propose, samples_of
 
 PROFILE = Path(__file__).parent / "profile"
@@ -60,6 +62,13 @@ def test_no_mark_where_it_would_fail_or_not_compile(tmp_path, monkeypatch):
         Path("perf.txt").write_text(f"  100.00 :   1233:   mov    (%rax),%edx // look.c:{line}\n")
         patch = propose("look.c", [], "perf.txt")
         assert "g_expensive" not in patch and f"look.c:{line}: 100% of samples, but no access" in patch
+
+
+def test_samples_of_another_file(tmp_path, monkeypatch):
+    monkeypatch.chdir(PROFILE)
+    (tmp_path / "other.c").write_text(Path("walk.c").read_text())
+    with pytest.raises(Refusal, match="no samples of other.c, but of walk.c"):
+        propose(str(tmp_path / "other.c"), [], "annotate.txt")
 
 
 def test_script_counts_lines(tmp_path, monkeypatch):

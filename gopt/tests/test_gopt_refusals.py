@@ -127,6 +127,18 @@ CASES = {  # name: text, the refusal's line, words of it
         FIRST + 1,
         "uses `struct late`, which is",
     ),
+    "a helper in the style of K&R": (
+        in_loop("out[i] = old(t, 1);").replace(
+            "struct own {",
+            "static int old(t, x) const uint32_t* t; int x; { g_expensive(&t[x]); return 1; }\nstruct own {",
+            1,
+        ),
+        FIRST + 2,
+        "old() has its parameters' types behind",
+    ),
+    "an atomic count": (in_loop(MARK, "__atomic_fetch_add(&last, 1, 0);"), FIRST + 2, "the address of `last`"),
+    "a deep expression": (in_loop(MARK, "out[i] = " + "i + " * 400 + "i;"), FIRST + 2, "more than 250 levels"),
+    "the end is missing": (in_loop(MARK)[: -len("}\n")], in_loop(MARK).count("\n") - 1, "At end of input"),
     "a sum from a pointer to a function": (in_loop(MARK, "last += part(t[i]);"), FIRST + 2, "order of lookups"),
     "a sum from a member without a tag": (in_loop(MARK, "last += scale.f * t[i];"), FIRST + 2, "order of lookups"),
     "a sum from a builtin": (in_loop(MARK, "last += __builtin_sqrt(t[i]);"), FIRST + 2, "order of lookups"),
@@ -259,6 +271,25 @@ def test_command(tmp_path):
         done = command(*arguments, cwd=tmp_path)
         assert done.returncode == 1 and words in done.stderr, done.stderr
     assert (Path(command("include", cwd=tmp_path).stdout.strip()) / "gopt.h").exists()
+
+
+def test_no_file_that_was_read_is_overwritten(tmp_path):
+    (tmp_path / "head.h").write_text("/* */\n")
+    text = '#include "head.h"\n' + in_loop(MARK)
+    (tmp_path / "in.c").write_text(text)
+    for words in (["-o", "in.c"], ["-o", "./head.h"], ["-o", "made.c", "--depfile", "in.c"]):
+        done = command("transform", "in.c", *words, cwd=tmp_path)
+        assert done.returncode == 1 and "would overwrite" in done.stderr, done.stderr
+    assert (tmp_path / "in.c").read_text() == text and (tmp_path / "head.h").read_text() == "/* */\n"
+
+
+def test_more_on_the_stack_than_there_is(tmp_path):
+    """The limit is one of all lookups in flight together; the compiler knows the sizes."""
+    (tmp_path / "in.c").write_text(in_loop("uint32_t big[16384];", "big[i] = t[i];", MARK, "out[i] = big[i];"))
+    for size in (16, 17):
+        (tmp_path / "made.c").write_text(transform(str(tmp_path / "in.c"), group_size=size))
+        words = ["gcc", "-w", f"-I{support.INCLUDE}", "-c", "made.c"]
+        assert ("1 MiB" in support.run(*words, cwd=tmp_path, fails=True)) == (size > 16)
 
 
 def test_a_preprocessor_error_is_passed_on(tmp_path):
