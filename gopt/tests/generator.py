@@ -3,6 +3,7 @@
 import random
 
 HEAD = """\
+#include <stddef.h>
 #include <stdint.h>
 
 #include "gopt.h"
@@ -10,11 +11,26 @@ HEAD = """\
 struct pair {
   uint32_t first, second;
 };
+struct named { /* as the variables of lookups are */
+  uint32_t v1, v2, v3, v4[4];
+};
+typedef uint32_t four[4];
+static const uint32_t bias = 77;
 static inline uint32_t plain(uint32_t a, uint32_t b) { return (a ^ b >> 7) * 2654435761u; }
 static inline void swap(struct pair* p) {
   const uint32_t first = p->first;
   p->first = p->second;
   p->second = first;
+}
+static uint32_t biased(const uint32_t* table, uint32_t mask, uint32_t at) {
+  uint32_t x = at + bias;
+  {
+    const uint32_t bias = x & mask;
+    if (bias & 1) return bias;
+    g_expensive(&table[bias]);
+    x ^= table[bias];
+  }
+  return x - bias;
 }
 static uint32_t follow(const uint32_t* table, uint32_t mask, uint32_t at, uint32_t steps) {
   for (uint32_t s = 0; s < (steps & 3); ++s) {
@@ -45,14 +61,22 @@ class Generator:
         self.left = 25  # statements that may still come
 
     def function(self, name: str) -> str:
-        self.lines = [HEADER.format(name=name) + " {", "  uint32_t sum = 0;", "  foreach (i, n) {"]
+        self.lines = [HEADER.format(name=name) + " {", "  uint32_t sum = 0, own[256], hits[4] = {0};"]
+        self.lines += ["  four few = {mask, 7u, 11u, 13u};", "  foreach (i, n) {"]
         scope: list[str] = ["keys[i]"]
         for _ in range(2):
             self.declare(scope, 2, self.expression(scope))
         self.block(scope, 2, 5, loop=False, top=True)
         self.mark(scope, 2)
         self.put(2, f"out[i] = {' ^ '.join(scope[1:])};")
-        return "\n".join([*self.lines, "  }", "  return sum;", "}"]) + "\n"
+        self.put(1, "}")
+        if self.random.random() < 0.5:  # another loop, with the same helpers
+            helpers = ["narrow_once", "biased"] if self.simple else ["narrow", "biased"]
+            self.put(1, "foreach (j, n) {")
+            self.put(2, f"out[j] += {self.random.choice(helpers)}(table, mask, out[j] ^ keys[j]);")
+            self.put(1, "}")
+        self.put(1, "return sum + hits[0] + 3u * hits[1] + 5u * hits[2] + 7u * hits[3];")
+        return "\n".join([*self.lines, "}"]) + "\n"
 
     def put(self, depth: int, text: str) -> None:
         self.lines.append("  " * depth + text)
@@ -71,7 +95,9 @@ class Generator:
             return f"({left} {self.random.choice(['+', '-', '*', '^', '|', '&'])} {right})"
         if pick < 0.87:
             return f"({left} >> ({right} & 15u))"
-        if pick < 0.94:
+        if pick < 0.9:
+            return f"(uint32_t)offsetof(struct named, {self.random.choice(['v1', 'v2', 'v3', 'v4[2]'])})"
+        if pick < 0.95:
             return f"(({left}) % 3u ? {right} : {self.expression(scope, depth - 1)})"
         return f"plain({left}, {right})"
 
@@ -104,7 +130,20 @@ class Generator:
             self.statement(inner, depth, loop)
 
     def statement(self, scope: list[str], depth: int, loop: bool) -> None:
-        kinds = ["assign", "assign", "mark", "mark", "declare", "if", "if", "helper", "sum", "array", "struct"]
+        kinds = [
+            "assign",
+            "assign",
+            "mark",
+            "mark",
+            "declare",
+            "if",
+            "if",
+            "helper",
+            "sum",
+            "array",
+            "struct",
+            "outside",
+        ]
         kinds += (
             ["uniform", "end"] if self.simple else ["for", "while", "do", "switch", "pointer", "end", "goto", "into"]
         )
@@ -133,12 +172,14 @@ class Generator:
         calls = (
             [
                 f"{target} = narrow_once(table, mask, {value});",
+                f"{target} = biased(table, mask, {value});",
                 f"{target} ^= narrow_once(table, mask, narrow_once(table, mask, {value}));",
             ]
             if self.simple
             else [
                 f"{target} = follow(table, mask, {value}, {self.expression(scope, 1)});",
                 f"{target} += narrow(table, mask, {value}) + 1u;",
+                f"{target} = biased(table, mask, {value});",
                 f"{target} ^= follow(table, mask, narrow(table, mask, {value}), {value});",
             ]
         )
@@ -164,9 +205,12 @@ class Generator:
     def on_uniform(self, scope, depth, loop) -> None:
         k = f"k{self.count}"
         self.count += 1
-        self.put(depth, f"for (uint32_t {k} = 0; {k} < (mask & 3u); ++{k}) {{")
-        self.block([*scope, k], depth + 1, 3, True)
-        self.put(depth, "}")
+        guarded = self.random.random() < 0.5
+        if guarded:
+            self.put(depth, f"if ({self.condition(scope)})")
+        self.put(depth + guarded, f"for (uint32_t {k} = 0; {k} < (mask & 3u); ++{k}) {{")
+        self.block([*scope, k], depth + guarded + 1, 3, True)
+        self.put(depth + guarded, "}")
 
     def on_while(self, scope, depth, loop) -> None:
         k = f"k{self.count}"
@@ -208,10 +252,18 @@ class Generator:
 
     def on_array(self, scope, depth, loop) -> None:
         name, index = self.name().replace("v", "a"), self.expression(scope, 1)
-        self.put(depth, f"uint32_t {name}[4] = {{{self.expression(scope, 1)}, 5u}};")
+        kind = self.random.choice([f"uint32_t {name}[4]", f"four {name}"])
+        self.put(depth, f"{kind} = {{{self.expression(scope, 1)}, 5u}};")
         self.put(depth, f"{name}[{index} & 3u] += {self.expression(scope, 1)};")
         self.mark(scope, depth)
         self.put(depth, f"{self.variable(scope)} ^= {name}[{self.expression(scope, 1)} & 3u];")
+
+    def on_outside(self, scope, depth, loop) -> None:
+        """Arrays declared before foreach: an element for each lookup, some that are read, and counts."""
+        self.put(depth, f"own[i] = {self.expression(scope, 1)};")
+        self.put(depth, f"hits[{self.expression(scope, 1)} & 3u]++;")
+        self.mark(scope, depth)
+        self.put(depth, f"{self.variable(scope)} ^= own[i] + few[{self.expression(scope, 1)} & 3u];")
 
     def on_struct(self, scope, depth, loop) -> None:
         name = self.name().replace("v", "s")
@@ -262,7 +314,7 @@ static uint16_t narrow_once(const uint32_t* table, uint32_t mask, uint32_t at) {
 
 def program(seed: int, functions: int, simple: bool = False) -> str:
     """A file of `functions` random lookups, f0, f1, ..."""
-    head = HEAD.split("static uint32_t follow")[0] + SIMPLE_HELPER if simple else HEAD
+    head = HEAD.split("static uint32_t follow(")[0] + SIMPLE_HELPER if simple else HEAD
     return head + "".join("\n" + Generator(seed * 1000 + k, simple).function(f"f{k}") for k in range(functions))
 
 
