@@ -172,14 +172,14 @@ class Generator:
         calls = (
             [
                 f"{target} = narrow_once(table, mask, {value});",
-                f"{target} = biased(table, mask, {value});",
+                f"{target} = biased(table, mask, narrow_once(table, mask, {value}));",
                 f"{target} ^= narrow_once(table, mask, narrow_once(table, mask, {value}));",
             ]
             if self.simple
             else [
                 f"{target} = follow(table, mask, {value}, {self.expression(scope, 1)});",
                 f"{target} += narrow(table, mask, {value}) + 1u;",
-                f"{target} = biased(table, mask, {value});",
+                f"{target} = biased(table, mask, narrow(table, mask, {value}));",
                 f"{target} ^= follow(table, mask, narrow(table, mask, {value}), {value});",
             ]
         )

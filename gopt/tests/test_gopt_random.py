@@ -154,7 +154,7 @@ def test_finds_a_bug_in_the_transformer(own_gopt, bug, backend):
     text = (own_gopt / "gopt" / file).read_text()
     assert text.count(right) == 1
     (own_gopt / "gopt" / file).write_text(text.replace(right, wrong))
-    assert any(notices(own_gopt, backend, seed) for seed in range(5))
+    assert any(notices(own_gopt, backend, seed) for seed in range(12))
 
 
 @pytest.mark.parametrize("backend", ["goto", "group", "coroutine"])
