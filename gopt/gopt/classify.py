@@ -1,5 +1,5 @@
-"""What lookups share: sorts the variables that are declared outside foreach, and refuses those that would carry something
-from lookup to lookup."""
+"""What lookups share: sorts the variables that are declared outside foreach, and refuses those that would carry
+something from lookup to lookup."""
 
 from collections.abc import Iterator
 

@@ -1,5 +1,5 @@
-"""Macros that stand for numbers: gopt has put the numbers into the loop, and the output checks that they still hold where
-it is compiled."""
+"""Macros that stand for numbers: gopt has put the numbers into the loop, and the output checks that they still hold
+where it is compiled."""
 
 import re
 
@@ -24,7 +24,8 @@ def checks(lookup: Lookup) -> list[tuple[str, str, str]]:
 
 
 def _numbers(lookup: Lookup) -> dict[str, str]:
-    """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of others."""
+    """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of
+    others."""
     macros, seen = lookup.loop.macros, set()
     words = set(_WORD.findall(_text(lookup))) & set(macros)
     while words:
