@@ -64,9 +64,10 @@ std::vector<GPUPort::Config> receiving_ports(const Router& router, const Segment
 }
 
 bool may_gather(const GPUPort::Config& config) {
-  const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
-  return !config.is_nic() && config.memif.role == memif::Role::client && !config.split &&
-         batch > gpu::kMaxRingWorkers * gpu::kSlotPackets;
+  const bool several = config.warp_batch > 0
+                           ? config.warp_batch > gpu::kMaxRingWorkers * gpu::kSlotPackets
+                           : 1 << config.memif.interface.log2_size > gpu::kFewTiles * gpu::kSlotPackets;
+  return !config.is_nic() && config.memif.role == memif::Role::client && !config.split && several;
 }
 
 GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former)

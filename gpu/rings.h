@@ -18,16 +18,19 @@ constexpr int kMaxRegions = 16;  ///< of a port's shared memory
 constexpr int kMaxRingWorkers = 22, kMaxSplitWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3,
               kMaxTeams = 320;
 
+/** Tiles of packets for which one block is enough, whatever functions do. */
+constexpr int kFewTiles = 14;
+
 /** Teams for each of `pairs` ring pairs: as many as a receiving ring of `size` descriptors has packets for and half of
- *  the multiprocessors have room for; seven eighths if nothing else runs there (`alone`). `in_place`: they read packets
- *  in host memory. */
+ *  the multiprocessors have room for, seven eighths if nothing else runs there (`alone`), but more than
+ *  kMaxRingWorkers; or, for kFewTiles or less, so many warps of one block. `in_place`: they read packets in host
+ *  memory. */
 constexpr int teams_of_pair(int multiprocessors, bool alone, bool in_place, int pairs, uint32_t size) {
   const int usable = alone ? multiprocessors - multiprocessors / 8 : multiprocessors / 2;
   const int teams = usable * (in_place ? kTeamsInPlace : kTeamsAtOnce);
   const int room = teams / pairs - 1;  // a block finds out what has come
   const int wanted = std::min(room, static_cast<int>(size) / kSlotPackets);
-  constexpr int kFew = 14;  // tiles, which a warp each of one block takes
-  return wanted <= kFew ? kFew : std::clamp(wanted, kMaxRingWorkers + 1, kMaxTeams);
+  return wanted <= kFewTiles ? kFewTiles : std::clamp(wanted, kMaxRingWorkers + 1, kMaxTeams);
 }
 
 /** Memory that kernels and a port's peer reach. */

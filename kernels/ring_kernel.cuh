@@ -479,7 +479,7 @@ class RingWarp {
     uint8_t* const to = kept ? Rings::place_copy(tx, at & (tx.size - 1), length) : nullptr;
     if (kept && to == nullptr) count_up(serving_.drops[place_exit(kBadBuffer)], 1);
     if constexpr (kWarps == 1)
-      copy_frames<6>(frame, to, length);
+      copy_frames<8>(frame, to, length);
     else
       tile_.to[lane()] = to;
     if (mine && rx.owner) Rings::refill(rx, (start + static_cast<uint32_t>(lane())) & (rx.size - 1), buffer);

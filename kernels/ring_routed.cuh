@@ -65,7 +65,7 @@ class RoutedPlacing {
   __device__ void place(uint32_t number) {
     find_places(number);
     fill_descriptors<Rings>();
-    copy_frames<6>(tile_.frame(lane()), tile_.to[lane()], tile_.length(lane()));
+    copy_frames<8>(tile_.frame(lane()), tile_.to[lane()], tile_.length(lane()));
     give_back<Rings>();
   }
 

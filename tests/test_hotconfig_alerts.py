@@ -62,6 +62,38 @@ def test_alerts_go_on(heddle, tmp_path, chain, nids):
 
 
 @pytest.mark.parametrize("nids", [CONFIRMED, MONITORED], ids=["NIDSConfirm", "monitor"])
+def test_a_file_that_has_been_moved_away(heddle, tmp_path, chain, nids):
+    """As logs are rotated: what comes after the change is in a new file of the old name."""
+    eve, moved, control_path = tmp_path / "eve.json", tmp_path / "eve.1", tmp_path / "control"
+    with running(heddle, tmp_path, chain(nids, eve), "--device", "cpu") as (_, control):
+        wait_for_count(control_path, "d.count", 1)
+        eve.rename(moved)
+        control.write("hotconfig", chain(nids, eve, rate=1_000_000))
+        wait_for_drained(control)
+    assert moved.stat().st_size > 0 and eve.stat().st_size > 0
+    assert ports(moved, eve) == list(range(1, PACKETS + 1))
+
+
+def test_a_pipe_that_has_got_another_reader(heddle, tmp_path, chain):
+    """What could not be written is not gone on with, and what was lost before does not count for the new element."""
+    eve, control_path = tmp_path / "eve", tmp_path / "control"
+    os.mkfifo(eve)
+    reader = os.open(eve, os.O_RDONLY | os.O_NONBLOCK)
+    with running(heddle, tmp_path, chain(CONFIRMED, eve), "--device", "cpu", end=None) as (started, control):
+        wait_for_count(control_path, "d.count", 1)
+        os.close(reader)
+        wait_until(lambda: int(control.read("c.lost")) > 0, 30, "that alerts are lost")
+        reader = os.open(eve, os.O_RDONLY | os.O_NONBLOCK)
+        control.write("hotconfig", chain(CONFIRMED, eve))
+        wait_until(lambda: select.select([reader], [], [], 0)[0] != [], 30, "alerts")
+        assert control.read("c.lost") == "0"
+        result = started.interrupt()
+    assert b'"signature_id":5' in os.read(reader, 65536)
+    os.close(reader)
+    assert "heddle: 'c': cannot write" in result.err and "alerts are lost from now on" in result.err
+
+
+@pytest.mark.parametrize("nids", [CONFIRMED, MONITORED], ids=["NIDSConfirm", "monitor"])
 def test_what_fails_leaves_the_file_to_the_one_that_goes_on(heddle, tmp_path, chain, nids):
     """What is wrong is found before anything is handed over, when all has been started, and afterwards."""
     eve, control_path = tmp_path / "eve.json", tmp_path / "control"

@@ -134,7 +134,7 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
     rules.write_text(inet(*lines, policy="accept"))
     done = heddle("rules", "convert", rules, "--skip-unsupported")
     assert done.code == 0
-    assert "WARNING: 2 of the skipped lines drop packets or lead to chains that may (line 4, line 6)" in done.err
+    assert "WARNING: 2 of the skipped lines drop packets, return, or lead to chains that may drop some (line 4, line 6)" in done.err
     assert "to the policy, allow" in done.err
     report = heddle("rules", "check", rules, "--skip-unsupported", "--json").json
     assert report["skipped"] == [4, 5, 6] and report["skipped_drops"] == [4, 6]
@@ -143,6 +143,17 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
     saved = tmp_path / "saved"
     saved.write_text("*filter\n:FORWARD ACCEPT [0:0]\n-A FORWARD -i eth0 -s 10.0.0.0/8 -j DROP\nCOMMIT\n")
     assert "WARNING: 1 of the skipped" in heddle("rules", "check", saved, "--skip-unsupported", "--family", "ip").err
+    for line, is_said in {
+        "-i eth0 -j RETURN": True,  # the rules behind are not theirs
+        "-i eth0 -j SOMETHING": True,
+        "-i eth0 -p tcp -j TCPMSS --clamp-mss-to-pmtu": False,
+        "-i eth0 -j MARK --set-mark 1": False,
+    }.items():
+        saved.write_text(f"*filter\n:FORWARD DROP [0:0]\n-A FORWARD {line}\n-A FORWARD -p tcp -j ACCEPT\nCOMMIT\n")
+        err = heddle("rules", "check", saved, "--skip-unsupported", "--family", "ip").err
+        assert ("WARNING: 1 of the skipped" in err) == is_said, err
+    rules.write_text(inet('iifname "eth0" return', "tcp dport 1 accept"))
+    assert "WARNING: 1 of the skipped" in heddle("rules", "check", rules, "--skip-unsupported").err
 
 
 # ---- explain as the chain

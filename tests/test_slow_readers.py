@@ -85,7 +85,7 @@ def ends_soon(running, number=signal.SIGTERM):
     return result
 
 
-TOO_LONG = "whoever reads it has taken too long, and the program is to end"
+TOO_LONG = "whoever reads it has taken too long, and what writes it is to end"
 
 
 @pytest.mark.parametrize("what", WRITERS)

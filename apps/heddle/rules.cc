@@ -13,6 +13,7 @@
 #include "core/error.h"
 #include "core/output_file.h"
 #include "core/text_file.h"
+#include "core/warnings.h"
 #include "functions/classifier/classifier.h"
 #include "functions/classifier/key_text.h"
 
@@ -83,7 +84,8 @@ void warn_of_skipped_drops(const std::string& file, const RuleList& list) {
   if (lines.empty()) return;
   const char* policy = !list.policy ? "" : *list.policy == classifier::kDeny ? ", deny" : ", allow";
   std::fprintf(stderr,
-               "%s: WARNING: %zu of the skipped lines drop packets or lead to chains that may (%s); here these packets "
+               "%s: WARNING: %zu of the skipped lines drop packets, return, or lead to chains that may drop some (%s); "
+               "here these packets "
                "go on to the rules behind them and to the policy%s\n",
                file.c_str(), lines.size(), text_of_lines(lines).c_str(), policy);
 }
@@ -115,7 +117,7 @@ void warn_of_shadows(const std::string& file, const RuleList& list, const classi
   for (const size_t rule : shadows.undecided) undecided.insert(list.rules[rule].line);
   if (!undecided.empty())
     std::fprintf(stderr, "%s: warning: whether rules before take all packets of %zu rules is not decided (%s)\n",
-                 file.c_str(), undecided.size(), text_of_lines(undecided).c_str());
+                 file.c_str(), shadows.undecided.size(), text_of_lines(undecided).c_str());
 }
 
 /** Whether the element must be told to look at the version, since no rule asks for it. */
@@ -223,10 +225,11 @@ void warn_of_hidden_rules(const Router& router) {
       }
       numbers += (numbers.empty() ? "" : ", ") + std::to_string(one->first);
     }
-    std::fprintf(stderr,
-                 "heddle: %s: warning: no packet can hit %zu of its %zu rules, for others before take them all (%s); "
-                 "`heddle rules check FILE` says which\n",
-                 element->name.c_str(), left.size(), element->rules().size(), numbers.c_str());
+    warn(
+        format("heddle: %s: warning: no packet can hit %zu of its %zu rules, for others before take them all (%s); "
+               "`heddle rules "
+               "check` says for a file which these are",
+               element->name.c_str(), left.size(), element->rules().size(), numbers.c_str()));
   }
 }
 

@@ -152,7 +152,7 @@ int RunCommand::run(const ChainOptions& chain_options) {
   reading_chain = 1;
   catch_signals();
   Configuration chain = read_chain(chain_options);
-  if (!quiet && !as_click) warn_of_hidden_rules(chain.router);
+  if (warnings_wanted && !as_click) warn_of_hidden_rules(chain.router);
   reading_chain = 0;
   options.dpdk_args = split_dpdk_arguments(dpdk);
   options.interactive = isatty(STDOUT_FILENO) != 0;

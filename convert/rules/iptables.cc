@@ -176,11 +176,13 @@ class SavedChains : public ForeignChains {
                          [&](const std::string& name) { return !is_built_in(name) && saved_.chains.contains(name); });
   }
   bool may_drop(const std::string& chain, size_t i) const override {
-    const auto& line = words(chain, i);
-    for (size_t at = 0; at + 1 < line.size(); ++at)
-      if (line[at] == "-j" || line[at] == "-g" || line[at] == "--jump" || line[at] == "--goto")
-        return line[at + 1] != "ACCEPT" && line[at + 1] != "RETURN";
-    return false;
+    // After which packets are accepted, or go on to the next line (iptables-extensions(8)).
+    constexpr std::string_view kHarmless[] = {
+        "ACCEPT",  "AUDIT", "CHECKSUM",  "CLASSIFY",    "CONNMARK", "CONNSECMARK", "CT",    "DSCP",    "ECN",
+        "HL",      "HMARK", "IDLETIMER", "LED",         "LOG",      "MARK",        "NFLOG", "NOTRACK", "RATEEST",
+        "SECMARK", "SET",   "TCPMSS",    "TCPOPTSTRIP", "TEE",      "TOS",         "TRACE", "TTL",     "ULOG"};
+    const std::string target = target_of(words(chain, i));
+    return !target.empty() && std::ranges::count(kHarmless, target) == 0;
   }
 
  private:

@@ -308,19 +308,21 @@ const Line::Option Line::kOptions[] = {
     {{"--comment", "--comment"}, "comment", false, &Line::comment},
     {{}, "", false, nullptr}};
 
-}  // namespace
-
-namespace {
-
 /** Whether it only tells of packets; whatever it asks for, they go on to the next line. */
 bool only_logs(const std::vector<std::string>& words) {
   constexpr std::string_view kTargets[] = {"LOG", "NFLOG", "ULOG", "AUDIT"};
-  for (size_t i = 2; i + 1 < words.size(); ++i)
-    if (words[i] == "-j" || words[i] == "--jump") return std::ranges::count(kTargets, words[i + 1]) > 0;
-  return false;
+  const bool is_goto = std::ranges::count(words, "-g") + std::ranges::count(words, "--goto") > 0;  // to chains alone
+  return !is_goto && std::ranges::count(kTargets, target_of(words)) > 0;
 }
 
 }  // namespace
+
+std::string target_of(const std::vector<std::string>& words) {
+  constexpr std::string_view kJumps[] = {"-j", "--jump", "-g", "--goto"};
+  for (size_t i = 2; i + 1 < words.size(); ++i)
+    if (std::ranges::count(kJumps, words[i]) > 0) return words[i + 1];
+  return {};
+}
 
 ChainLine iptables_rule(const std::vector<std::string>& words, int family,
                         const std::function<bool(const std::string&)>& is_chain) {

@@ -70,8 +70,8 @@ class TableChains : public ForeignChains {
   }
   bool may_drop(const std::string& chain, size_t i) const override {
     return std::ranges::any_of(rule(chain, i), [](const nft::Word& word) {
-      return word.is("drop") || word.is("reject") || word.is("jump") || word.is("goto") || word.is("queue") ||
-             word.is("vmap");
+      return word.is("drop") || word.is("reject") || word.is("return") || word.is("jump") || word.is("goto") ||
+             word.is("queue") || word.is("vmap");
     });
   }
 

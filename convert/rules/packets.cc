@@ -11,8 +11,8 @@ constexpr uint32_t kEthernet = 1, kRawIp = 101, kIp4Only = 228, kIp6Only = 229;
 constexpr unsigned kVlanTag = 0x8100, kServiceTag = 0x88a8, kIp4Type = 0x0800, kIp6Type = 0x86dd;
 constexpr uint32_t kIp6Bytes = 40;
 
-/** What CheckIPHeader and CheckIP6Header would drop it for, or "". Cuts what lies behind the IP packet. `whole`:
- *  nothing is missing at the end of the capture's bytes. */
+/** For which of its lengths CheckIPHeader and CheckIP6Header would drop it, or "". Cuts what lies behind the IP packet.
+ *  `whole`: nothing is missing at the end of the capture's bytes. */
 std::string check_lengths(PacketView& view, bool whole) {
   const uint8_t* header = view.frame + view.network;
   const uint32_t room = view.bytes - view.network;
@@ -21,8 +21,9 @@ std::string check_lengths(PacketView& view, bool whole) {
   const uint32_t least = is_ip6 ? kIp6Bytes : (header[0] & 15u) * 4,
                  total = is_ip6 ? kIp6Bytes + header[4] * 256u + header[5] : header[2] * 256u + header[3];
   if (least < kNetworkBytes) return format("its IP header says that it has %u bytes itself, fewer than 20", least);
-  if (total < least || (whole && total > room))
-    return format("its IP header says that it has %u bytes, and there are %u", total, total < least ? least : room);
+  if (total < least)
+    return format("its IP header says that it has %u bytes in all, fewer than the header's %u", total, least);
+  if (whole && total > room) return format("its IP header says that it has %u bytes, and there are %u", total, room);
   view.bytes = std::min(view.bytes, view.network + total);
   return "";
 }

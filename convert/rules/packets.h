@@ -10,12 +10,12 @@ namespace heddle::classifier {
 /** A packet of a capture as rules see it. */
 struct CapturedPacket {
   PacketView view;
-  std::string problem;  ///< why it has no valid IP header; "" if it has one
+  std::string problem;  ///< why it has no IP header, or one whose lengths cannot be; or ""
 };
 
 /** Calls `visit` for each packet of a capture of Ethernet, with or without VLAN tags, or of IP alone, each up to the
- *  end of its IP packet, as CheckIPHeader and CheckIP6Header leave it. Returns what is wrong with the capture, or "".
- *  Throws Error when it cannot be read, or has another link type. */
+ *  end of its IP packet, as CheckIPHeader and CheckIP6Header leave it, whose checksums and addresses are not looked at.
+ *  Returns what is wrong with the capture, or "". Throws Error when it cannot be read, or has another link type. */
 std::string each_packet(const std::string& path, const std::function<void(const CapturedPacket&)>& visit);
 
 }  // namespace heddle::classifier

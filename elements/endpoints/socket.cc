@@ -179,7 +179,8 @@ void Socket::accept_client() {
 }
 
 void Socket::tell(const char* what) const {
-  if (verbose_) std::fprintf(stderr, "%s :: %s: %s connection %d\n", name.c_str(), class_name.c_str(), what, peer_);
+  if (verbose_ && !client_)
+    std::fprintf(stderr, "%s :: %s: %s connection %d\n", name.c_str(), class_name.c_str(), what, peer_);
 }
 
 bool Socket::serves(const Address& client) {

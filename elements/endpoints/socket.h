@@ -29,11 +29,11 @@ namespace heddle {
  *  SNAPLEN: longest packet that is received, default 2048; longer datagrams are cut. NODELAY: TCP sends at once,
  *  default true. SNDBUF, RCVBUF: the kernel's buffers, bytes. TIMESTAMP: packets get the time of their arrival, default
  *  true. ALLOW, DENY, of a server over TCP or UDP: names of tables of routes (RadixIPLookup, DirectIPLookup, ...),
- *  which handlers may change. VERBOSE: whether connections of a server's clients are told on standard error, default
- *  false. HEADROOM, up to the 128 bytes that there always are, and PROPER are accepted for Click's sake. A client whose
- *  address has a route in ALLOW is served; of the others one whose address has none in DENY, so that it takes a route
- *  for 0/0 in DENY to serve nobody but those in ALLOW. Connections of others are closed at once, and their datagrams
- *  thrown away; handler and statistic `denied` count both.
+ *  which handlers may change. A client whose address has a route in ALLOW is served; of the others one whose address
+ *  has none in DENY, so that it takes a route for 0/0 in DENY to serve nobody but those in ALLOW. Connections of others
+ *  are closed at once, and their datagrams thrown away; handler and statistic `denied` count both. VERBOSE: whether
+ *  connections of a server's clients are told on standard error, default false. HEADROOM, up to the 128 bytes that
+ *  there always are, and PROPER are accepted for Click's sake.
  *
  *  Push input and push output, at least one of them; runs on the first packet thread, or where StaticThreadSched
  *  puts it. Nobody to send to: "no_peer"; a peer that takes nothing for 100 ms: "blocked" (a stream is then closed);

@@ -94,8 +94,9 @@ std::string IPPrint::stop() {
   if (!file_) return {};
   const bool failed = std::fflush(file_.get()) != 0 || std::ferror(file_.get()) != 0;
   file_.reset();
+  const std::string why = output_->failure();
   output_.reset();
-  return failed ? format("OUTFILE: could not write all of '%s'", path_.c_str()) : "";
+  return failed ? format("OUTFILE: could not write all of '%s'", path_.c_str()) + (why.empty() ? "" : ": " + why) : "";
 }
 
 void IPPrint::handlers(Handlers& list) {

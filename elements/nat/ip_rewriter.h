@@ -30,17 +30,18 @@ namespace heddle {
  *  packets leave by OUT, replies, with the rewriting undone, by BACK: an output of this element, where Click's parser
  *  also takes, without its manual, another rewriter's name behind it. As many INPUTSPECs as inputs. Push.
  *
- *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 128 to 192 bytes of memory as it comes, and
- *  more than the machine has is an error; or the name of another rewriter of any class, with which this one then has
- *  its mappings in common memory, as many together as that one may have. DST_ANNO: whether the annotation dst is set to
- *  the packet's destination, default true. REPLY_ANNO PAINT: replies get the paint annotation of the packet that made
- *  their mapping. Mappings end when no packet has come for UDP_TIMEOUT (default 5 min), UDP_STREAMING_TIMEOUT after
- *  three packets, at least one of either side (default: UDP_TIMEOUT), TCP_TIMEOUT (24 h), TCP_NODATA_TIMEOUT while not
- *  both sides have sent data (5 min), TCP_DONE_TIMEOUT after a FIN of both sides or a RST (4 min); looked at about once
- *  a second. When there is no room for a new mapping, the one goes that would end first of those that have had no
- *  packet for TCP_GUARANTEE, UDP_GUARANTEE (5 s; GUARANTEE sets both); of more than 4096, one of those that would end
- *  first of 4096 that are looked at together. With a guarantee of 0 the new flow is refused if it would be the first to
- *  end itself. Checksums are updated incrementally (RFC 1624; UDP's 0 stays).
+ *  MAPPING_CAPACITY (or CAPACITY): most mappings, default 65536; each takes 128 to 192 bytes of memory as it comes, of
+ *  a large table sooner, in pages of 2 MB, and more than the machine has is an error; or the name of another rewriter
+ *  of any class, with which this one then has its mappings in common memory, as many together as that one may have.
+ *  DST_ANNO: whether the annotation dst is set to the packet's destination, default true. REPLY_ANNO PAINT: replies get
+ *  the paint annotation of the packet that made their mapping. Mappings end when no packet has come for UDP_TIMEOUT
+ *  (default 5 min), UDP_STREAMING_TIMEOUT after three packets, at least one of either side (default: UDP_TIMEOUT),
+ *  TCP_TIMEOUT (24 h), TCP_NODATA_TIMEOUT while not both sides have sent data (5 min), TCP_DONE_TIMEOUT after a FIN of
+ *  both sides or a RST (4 min); looked at about once a second. When there is no room for a new mapping, the one goes
+ *  that would end first of those that have had no packet for TCP_GUARANTEE, UDP_GUARANTEE (5 s; GUARANTEE sets both);
+ *  of more than 4096, one of those that would end first of 4096 that are looked at together. With a guarantee of 0 the
+ *  new flow is refused if it would be the first to end itself. Checksums are updated incrementally (RFC 1624; UDP's 0
+ *  stays).
  *
  *  Drops: "no_header", "other_protocol", "fragment" (not the first one: put IPReassembler before it), "refused";
  *  "table_full": no mapping may go for a new one; "no_port": every port of the pattern that was tried, up to 4096,

@@ -178,9 +178,9 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                 H100, with each set that was tried, a tree had 1.0 to 1.4 times the rate of hash tables, and these
  *                 1.1 to 1.9 times that of bit vectors. If --device sends the element to a GPU and nothing keeps up,
  *                 tuple reckoned with 0.1 ms a change, it stays on the CPU. There `reload` keeps the engine that was
- *                 chosen: arguments that are written to the handler `config` (with -R), or a new configuration, choose
- *                 anew. With DEVICE auto, the load decides where packets go, and both sides have the GPU's engine.
- *                 `heddle plan` and the handler engine give all these rates, sizes and times
+ *                 chosen: arguments that are written to the handler `config` (with -R), or a new configuration in which
+ *                 they differ, choose anew. With DEVICE auto, the load decides where packets go, and both sides have
+ *                 the GPU's engine. `heddle plan` and the handler engine give all these rates, sizes and times
  *                 While it chooses, the three are there beside the set that is in use. To replace a whole set took at
  *                 most 2.6, 20 and 13 MB more, with 1,000, 10,000 and 50,000 rules like ClassBench's access lists, and
  *                 3.4, 102 and 527 MB with rules like its firewalls (`heddle_bench classify-replace`); an ENGINE by

@@ -45,9 +45,9 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
   std::vector<ListedRule> rules;
   Mistakes mistakes(name, errors);
   if (const std::string program = foreign_program(text); !program.empty()) {
-    errors.push_back(name + ": these are rules of " + program +
-                     "; make a rule file of them with `heddle rules convert " + name +
-                     " -o FILE`, which says what the element needs beside it");
+    errors.push_back(
+        name + ": these are rules of " + program + "; make a rule file of them with `heddle rules convert " +
+        (name == "standard input" ? "-" : name) + " -o FILE`, which says what the element needs beside it");
     return rules;
   }
   const std::string lacks_action = no_action(actions);
@@ -63,8 +63,7 @@ std::vector<ListedRule> list_rules(const std::string& name, std::string_view tex
     if (word.find_first_not_of("0123456789") == word.npos && rule.number == kNoRule)
       return mistakes.add(number,
                           in_quotes(line) + format(" is not a rule: its number is larger than %u", kNoRule - 1));
-    else if (rest.empty())
-      rest = line;
+    if (rest.empty()) rest = line;
     const std::string reason = parse_rule(rest, actions, rule.rule);
     if (reason == lacks_action && !first.empty())
       ++others;

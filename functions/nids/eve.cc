@@ -74,6 +74,8 @@ EveFile::EveFile(const std::string& path, const std::string& owner, bool shared,
 
 EveFile::~EveFile() = default;
 
+bool EveFile::can_go_on() const { return !failed_.load(std::memory_order_relaxed) && output_->is_at_path(); }
+
 void EveFile::set(const Manners& manners) {
   waits_ = manners.waits;
   output_->set_stopping(manners.stopping);
@@ -121,6 +123,9 @@ void EveFile::flush() {
 void EveFile::write_out(bool waits) {
   written_ += output_->write(std::string_view(text_).substr(written_), waits);
   if (!output_->failure().empty()) {
+    if (!failed_.exchange(true, std::memory_order_relaxed))
+      std::fprintf(stderr, "heddle: %s: cannot write '%s': %s; alerts are lost from now on\n", owner_.c_str(),
+                   path_.c_str(), output_->failure().c_str());
     lost_ += static_cast<uint64_t>(std::count(text_.begin() + static_cast<ptrdiff_t>(written_), text_.end(), '\n'));
     text_.clear();
     written_ = 0;
@@ -131,6 +136,7 @@ void EveFile::write_out(bool waits) {
 }
 
 std::string EveFile::close() {
+  failed_ = true;  // who closes it says what has gone wrong
   write_out(true);
   const int error = output_->close();
   const std::string why = error != 0 && output_->failure().empty() ? std::strerror(error) : output_->failure();

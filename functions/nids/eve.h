@@ -30,6 +30,8 @@ class EveFile {
   EveFile(const std::string& path, const std::string& owner, bool shared, const Manners& manners);
   ~EveFile();
 
+  /** Whether it can be gone on with: nothing has gone wrong, and it is still where its path leads. From any thread. */
+  bool can_go_on() const;
   /** From now on. No thread may write meanwhile. */
   void set(const Manners& manners);
 
@@ -54,6 +56,7 @@ class EveFile {
   std::string text_;
   size_t written_ = 0;  // bytes of it, from its start
   std::atomic<uint64_t> lost_{0};
+  std::atomic<bool> failed_{false};  // to write
 };
 
 }  // namespace heddle::nids

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "core/clock.h"
 #include "elements/endpoints/from_dpdk_device.h"
@@ -46,15 +47,17 @@ void Judge::open(const std::string& path, const Element& element, const Environm
   if (path.empty()) return;
   path_ = path;
   manners_ = {!sees_live_traffic(element), environment.stopping};
-  if (former != nullptr && former->path_ == path) return;  // take_file() brings it
+  if (former != nullptr && former->path_ == path && former->eve_ && former->eve_->can_go_on()) return;  // take_file()
+  has_had_file_ = true;
   eve_ = std::make_unique<EveFile>(path, "'" + element.name + "'", environment.threads > 1, manners_);
 }
 
 void Judge::take_file(Judge& old) {
-  if (path_ != old.path_) return;
+  if (path_ != old.path_ || (eve_ && old.eve_)) return;  // or it has one of its own, for the old one's is of no use
   eve_.swap(old.eve_);
   for (Judge* one : {this, &old})
     if (one->eve_) one->eve_->set(one->manners_);
+  if (eve_ && !std::exchange(has_had_file_, true)) lost_before_ = eve_->lost();
 }
 
 unsigned Judge::judge(RuleTable& table, const Generation& rules, const Packet* packet, const View& view,

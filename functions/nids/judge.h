@@ -43,7 +43,7 @@ class Judge {
 
   uint64_t alerts() const { return alerts_.packets(); }
   uint64_t gave_up() const { return gave_up_.packets(); }
-  uint64_t lost() const { return eve_ ? eve_->lost() : 0; }  ///< alerts that could not be written
+  uint64_t lost() const { return eve_ ? eve_->lost() - lost_before_ : 0; }  ///< alerts that could not be written
 
  private:
   /** Of the rules that have matched, leaves those for which bits are as they ask, and changes bits as they say. */
@@ -53,6 +53,8 @@ class Judge {
   std::string path_;
   EveFile::Manners manners_;
   std::unique_ptr<EveFile> eve_;
+  bool has_had_file_ = false;  // before it may have been another's, which has lost
+  uint64_t lost_before_ = 0;   // so many
   PerThreadCounts alerts_, gave_up_;
 };
 

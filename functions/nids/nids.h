@@ -365,14 +365,16 @@ class NIDS : public Element, public KeepsGpuState {
  *  which are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration
  *  with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
  *
- *  Where EVE is a pipe, a socket or a terminal, NIDSConfirm waits for whoever reads it, so that no alert of a capture
- *  is lost; but packets from a port, a tap or a Socket wait for nobody: then up to 4 MB of alerts wait for their
- *  reader, and what there is no room for is lost, counted (`lost`) and said on standard error. A program that is to end
- *  (a signal, `stop`, --time) gives a reader who takes nothing 2 seconds, and any 10 in all; then the rest is lost as
- *  well.
+ *  Where EVE is a pipe, a socket or a terminal, NIDSConfirm, or a NIDS that writes alerts itself, waits for whoever
+ *  reads it, so that no alert of a capture is lost; but packets from a port, a tap or a Socket wait for nobody: then up
+ *  to 4 MB of alerts wait for their reader, and what there is no room for is lost, counted (`lost`) and said on
+ *  standard error. A program that is to end (a signal, `stop`, --time) gives a reader who takes nothing 2 seconds, and
+ *  any 10 in all; then the rest is lost as well.
  *
  *  Hot reconfiguration: an element of the same name (or without one, if its arguments are the same) whose EVE has the
- *  same name goes on in that file; else the file is created anew, which is an error while another element has it open.
+ *  same name goes on in that file, unless that has been moved away or could not be written; else the file is created
+ *  anew, which is an error while another element has it open. A change waits until packets that wait for a reader have
+ *  been written.
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`

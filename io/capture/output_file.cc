@@ -102,14 +102,22 @@ void Output::claim() {
 }
 
 int Output::close() {
-  {
-    const std::lock_guard lock(open_mutex);
-    std::erase(open_outputs, this);
-  }
+  give_up_claim();
   const bool closes = descriptor_ >= 0 && descriptor_ != STDOUT_FILENO;
   const int result = closes && ::close(descriptor_) != 0 ? errno : 0;
   descriptor_ = -1;
   return result;
+}
+
+bool Output::is_at_path() const {
+  struct stat status {};
+  return is_standard() || (stat(path_.c_str(), &status) == 0 && status.st_dev == device_ && status.st_ino == file_);
+}
+
+/** From now on another Output may write there. */
+void Output::give_up_claim() const {
+  const std::lock_guard lock(open_mutex);
+  std::erase(open_outputs, this);
 }
 
 size_t Output::write(std::string_view text, bool waits) {
@@ -124,9 +132,10 @@ size_t Output::write(std::string_view text, bool waits) {
     } else if (!waits) {
       break;
     } else if (!wait_for_room()) {
-      failure_ = "whoever reads it has taken too long, and the program is to end";
+      failure_ = "whoever reads it has taken too long, and what writes it is to end";
     }
   }
+  if (!failure_.empty()) give_up_claim();
   return done;
 }
 

@@ -27,12 +27,16 @@ class Output {
   int descriptor() const { return descriptor_; }  ///< -1: closed; writes to it may fail with EAGAIN
 
   /** Writes `text`, and waits where whoever reads a pipe, a socket or a terminal has no room for more, or, with `waits`
-   *  false, returns. Once the program is to end, a reader that takes nothing for 2 seconds, or not all within 10, is
-   *  waited for no longer, which is a failure. Returns how many bytes have been written, all if there is no failure and
-   *  it `waits`. After a failure nothing is written. One thread at a time. */
+   *  false, returns. (Standard output that is another user's terminal, which this program may not open anew, may keep
+   *  it waiting without end.) Once the program is to end, a reader that takes nothing for 2 seconds, or not all within
+   *  10, is waited for no longer, which is a failure. Returns how many bytes have been written, all if there is no
+   *  failure and it `waits`. After a failure nothing is written. One thread at a time. */
   size_t write(std::string_view text, bool waits = true);
   /** What went wrong in write(), "": nothing. */
   const std::string& failure() const { return failure_; }
+
+  /** Whether its path still leads to it: a file may have been moved away. From any thread. */
+  bool is_at_path() const;
 
   /** Another function in place of the constructor's `stopping`. From any thread. */
   void set_stopping(std::function<bool()> stopping);
@@ -47,6 +51,7 @@ class Output {
   void open();
   void open_anew(mode_t mode);
   void claim();
+  void give_up_claim() const;
   ssize_t write_some(std::string_view text) const;
   bool wait_for_room();
 
