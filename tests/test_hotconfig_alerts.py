@@ -79,7 +79,9 @@ def test_a_pipe_that_has_got_another_reader(heddle, tmp_path, chain):
     eve, control_path = tmp_path / "eve", tmp_path / "control"
     os.mkfifo(eve)
     reader = os.open(eve, os.O_RDONLY | os.O_NONBLOCK)
-    with running(heddle, tmp_path, chain(CONFIRMED, eve), "--device", "cpu", end=None) as (started, control):
+    arguments = ("--json", "-R", "-u", control_path, "-e", chain(CONFIRMED, eve), "--device", "cpu")
+    with heddle.start("run", *arguments) as started:
+        control = Control(control_path)
         wait_for_count(control_path, "d.count", 1)
         os.close(reader)
         wait_until(lambda: int(control.read("c.lost")) > 0, 30, "that alerts are lost")
