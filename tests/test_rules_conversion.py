@@ -134,7 +134,10 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
     rules.write_text(inet(*lines, policy="accept"))
     done = heddle("rules", "convert", rules, "--skip-unsupported")
     assert done.code == 0
-    assert "WARNING: 2 of the skipped lines drop packets, return, or lead to chains that may drop some (line 4, line 6)" in done.err
+    assert (
+        "WARNING: 2 of the skipped lines drop packets, return, or lead to chains that may drop some (line 4, line 6)"
+        in done.err
+    )
     assert "to the policy, allow" in done.err
     report = heddle("rules", "check", rules, "--skip-unsupported", "--json").json
     assert report["skipped"] == [4, 5, 6] and report["skipped_drops"] == [4, 6]

@@ -2,6 +2,7 @@
 where it is compiled."""
 
 import re
+from itertools import accumulate
 
 from gopt.lookup import Lookup
 from gopt.source import Macro
@@ -35,8 +36,12 @@ def _numbers(lookup: Lookup) -> dict[str, str]:
 
 
 def _is_number(macro: Macro) -> bool:
-    own = not macro.system and macro.rest.startswith(" ")
-    return own and bool(_NUMBER.fullmatch(macro.rest)) and any(c.isdigit() for c in macro.rest)
+    """Whether it is a whole expression of numbers; `* 2` and `(1` are parts of one."""
+    own, text = not macro.system and macro.rest.startswith(" "), macro.rest.strip()
+    whole = not re.match(r"[*/%<>&|^=?:)]|!=", text) and not re.search(r"[-+*/%<>&|^~!=?:(]$", text)
+    depths = list(accumulate((c == "(") - (c == ")") for c in text))
+    balanced = bool(depths) and min(depths) >= 0 and depths[-1] == 0
+    return own and whole and balanced and bool(_NUMBER.fullmatch(macro.rest)) and any(c.isdigit() for c in text)
 
 
 def _text(lookup: Lookup) -> str:

@@ -14,6 +14,7 @@ from gopt.tree import (
     Inlined,
     Wait,
     addressed,
+    as_parameter,
     called,
     changed,
     drop_const,
@@ -267,14 +268,14 @@ class Inliner:
                 f"{called(call)}() takes {len(params)} arguments, not {len(args)}",
                 "pass as many as it takes, or include what declares another function of this name",
             )
-        written = changed(helper.body, {p.name for p in params if isinstance(p.type, (c_ast.PtrDecl, c_ast.ArrayDecl))})
+        for param in params:
+            param.type = as_parameter(param.type, self.source.typedefs)
+        written = changed(helper.body, {p.name for p in params if isinstance(p.type, c_ast.PtrDecl)})
         pointed = {n for part in walk(helper.body) if is_size(part) for n in names(part)} | _tested(helper.body)
         scope: dict[str, str] = {}
         items: list = []
         for param, arg in zip(params, args, strict=True):
             kind = param.type
-            if isinstance(kind, c_ast.ArrayDecl):
-                kind = c_ast.PtrDecl([], kind.type)
             drop_const(kind)
             if (
                 isinstance(arg, c_ast.ID)

@@ -11,12 +11,14 @@ from gopt.classify import Classifier
 from gopt.errors import Refusal
 from gopt.inline import Inliner
 from gopt.scope import Names, give_own_names
-from gopt.source import EXPENSIVE, FOREACH, Loop, Source
+from gopt.source import DIRECTIVE, EXPENSIVE, FOREACH, Loop, Source
 from gopt.tree import (
     ASSIGNING,
     LOOPS,
+    Inlined,
     Wait,
     addressed,
+    as_parameter,
     called,
     is_address,
     is_size,
@@ -78,12 +80,13 @@ def _file_scope(source: Source) -> set[str]:
     return found
 
 
-def _declared_outside(function: c_ast.FuncDef, foreach: c_ast.For) -> dict[str, c_ast.Decl]:
+def _declared_outside(
+    function: c_ast.FuncDef, foreach: c_ast.For, typedefs: dict[str, c_ast.Node]
+) -> dict[str, c_ast.Decl]:
     args = function.decl.type.args
     decls = [p for p in (args.params if args else []) if isinstance(p, c_ast.Decl) and p.name]
     for decl in decls:
-        if isinstance(decl.type, c_ast.ArrayDecl):
-            decl.type = c_ast.PtrDecl([], decl.type.type, decl.coord)
+        decl.type = as_parameter(decl.type, typedefs)
 
     def reaches(node: c_ast.Node) -> bool:
         """Whether foreach is below `node`; what is in scope there stays in `decls`."""
@@ -122,10 +125,24 @@ def _refuse_own_labels(function: c_ast.FuncDef) -> set[str]:
     return set(labels)
 
 
+def _refuse_directives(source: Source, body: c_ast.Node) -> None:
+    """Within helpers that have become a part of the lookup; in the loop itself the reader has looked for them."""
+    for name in sorted({n.name for n in walk(body) if isinstance(n, Inlined)} & set(source.spans)):
+        file, first, last = source.spans[name]
+        for number, line in enumerate(source.text_of(file)[first - 1 : last], first):
+            if DIRECTIVE.match(line):
+                raise Refusal(
+                    f"{file}:{number}",
+                    f"a preprocessor directive within {name}(), which has marks: only the branch that is taken now "
+                    "would remain",
+                    f"move it out of {name}(), around functions without marks that it calls",
+                )
+
+
 def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For) -> Lookup:
     _refuse_own_types(function, node)
     labels = _refuse_own_labels(function)
-    outside = _declared_outside(function, node)
+    outside = _declared_outside(function, node, source.typedefs)
     hiding = {n.name for n in walk(function.body) if isinstance(n, (c_ast.Enumerator, c_ast.Typedef))}
     taken = _file_scope(source) | set(outside) | hiding
     index = node.init.decls[0].name
@@ -137,6 +154,7 @@ def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For
     private = {n.name: n for n in walk(body) if isinstance(n, c_ast.Decl) and n.name}
     lookup = Lookup(source, loop, new_index, _count(node), body, private, node.coord, names=renamer)
     _check(lookup, outside)
+    _refuse_directives(source, body)
     Classifier(lookup, outside).sort()
     graph = flow.Flow(body, set(private) | {new_index})
     known = addressed_of(lookup)

@@ -397,6 +397,9 @@ def _is_name(tokens: list[Token], i: int, body: int) -> bool:
     return tokens[i].text.isidentifier() and tokens[i + 1].text == "(" and _closing(tokens, i + 1) == body - 1
 
 
+DIRECTIVE = re.compile(r"^\s*#\s*(?!pragma\b)\w", re.MULTILINE)
+
+
 def _check_lines(where: str, lines: list[str], loop: Loop, shared: bool) -> None:
     head = lines[loop.first - 1].lstrip()
     tail = re.sub(r"/\*.*?\*/|//.*", "", lines[loop.last - 1].rpartition("}")[2]).strip()
@@ -405,7 +408,7 @@ def _check_lines(where: str, lines: list[str], loop: Loop, shared: bool) -> None
             where, "foreach shares a line with something else", "begin a line with foreach, and end one with its brace"
         )
     text = "".join(lines[loop.first - 1 : loop.last])
-    if re.search(r"^\s*#\s*(?!pragma\b)\w", text, re.MULTILINE):
+    if DIRECTIVE.search(text):
         raise Refusal(
             where,
             "preprocessor directives within foreach: only the branch that is taken now would remain",

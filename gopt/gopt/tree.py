@@ -195,6 +195,19 @@ def plain_type(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> c_ast.Node:
     return kind
 
 
+def as_parameter(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> c_ast.Node:
+    """The type that a parameter has which is declared with type `kind`: arrays are pointers, also those that a typedef
+    names, whose qualifiers are those of the elements (C11, 6.7.6.3)."""
+    plain = plain_type(kind, typedefs)
+    if not isinstance(plain, c_ast.ArrayDecl):
+        return kind
+    inner = plain.type if plain is kind else copy.deepcopy(plain.type)
+    if plain is not kind:
+        innermost(inner).quals = [*(kind.quals or []), *(innermost(inner).quals or [])]
+        innermost(inner).declname = kind.declname
+    return c_ast.PtrDecl([], inner, kind.coord)
+
+
 def is_aggregate(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> bool:
     kind = plain_type(kind, typedefs)
     if isinstance(kind, c_ast.ArrayDecl):

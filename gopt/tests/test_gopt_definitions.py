@@ -89,3 +89,12 @@ add_executable(program main.c ${{made}} ${{other}})
     ):
         done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_directive_within_a_helper_is_refused(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    branch = "  x = t[x];\n#ifdef FAST\n    x += 1000;\n#endif\n"
+    Path("in.c").write_text(LOOKUP.replace("    x = t[x];\n", branch))
+    assert main(["transform", "in.c", "-o", "made.c"]) == 1
+    assert "in.c:12: a preprocessor directive within follow()" in capsys.readouterr().err
+    assert not Path("made.c").exists()

@@ -90,6 +90,14 @@ BOTH = {  # name: text
         'g_expensive(&t[x]);\nx = t[x];\n}\n_Pragma("GCC diagnostic push") for (int k = 0; k < 4; ++k) x += t[k];\n'
         '_Pragma("GCC diagnostic pop") out[i] = x;'
     ),
+    "a parameter whose type is a typedef of an array": whole(
+        "row r = {t[i], 1, 2, 3}; fill(t, r, t[i]); out[i] = r[0] + r[3];",
+        "typedef uint32_t row[4];\nstatic void fill(const uint32_t* t, row r, uint32_t x) { g_expensive(&t[x]); "
+        "r[0] = t[x]; r[3] += 5 + (uint32_t)sizeof r; ++r; r[0] += 2; }",
+    ).replace("sizeof r", "sizeof(r + 0)"),
+    "operators in a macro": whole("uint32_t x = t[i]; g_expensive(&t[x]); out[i] = t[x] TWICE + OPEN 3);").replace(
+        FUNCTION, "#define TWICE * 2\n#define OPEN (1 +\n" + FUNCTION
+    ),
     "a typedef of an array": whole(
         "vec v = {t[i], 2}; g_expensive(&t[t[i]]); out[i] = v[0] + v[1] + v[3] + t[t[i]];", "typedef uint32_t vec[4];"
     ),
