@@ -183,8 +183,8 @@ def test_bytes_to_the_gpu_of_service_chains_that_share_and_of_isolated_ones(hedd
             moved = [
                 [segment["bytes_to_gpu"] / 1024 for segment in heddle.run(text, *how, cwd=tmp_path).all["traffic"]]
                 for how in (
-                    ("--device", "simt", "--transport", "gather"),
-                    ("--device", "simt", "--transport", "gather", "--isolate"),
+                    ("--no-warnings", "--device", "simt", "--transport", "gather"),
+                    ("--no-warnings", "--device", "simt", "--transport", "gather", "--isolate"),
                 )
             ]
             # Beside a packet and what its lines have around it: a word, and IPsec's columns, l3, l4 and dst.
