@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from whole.program import program_path
 
-# Registers that a thread may use, and bytes that it may spill, and load again: none, but for what follows. A multiprocessor has 65,536 registers: with 128 a
-# thread, 16 warps are resident, with 96 there are 20.
+# Registers that a thread may use, and bytes that it may spill, and load again: none, but for what follows. A
+# multiprocessor has 65,536 registers: with 128 a thread, 16 warps are resident, with 96 there are 20.
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
 MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one block
     (f"heddle::gpu::serve_rings<heddle::gpu::{rings}, true>", arch): 168
