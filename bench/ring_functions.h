@@ -120,7 +120,7 @@ struct RingSetup {
     setup.split = parameters.text("kernels", "fused", {"fused", "split"}) == "split";
     setup.length = static_cast<uint32_t>(parameters.number("size", 1460, 64, 1514));
     setup.size = static_cast<uint32_t>(parameters.number("descriptors", 8192, 32, 16384));
-    setup.workers = parameters.number("workers", 0, 0, setup.split ? gpu::kMaxSplitWorkers : gpu::kMaxTeams);
+    setup.workers = parameters.number("workers", 0, 0, setup.split ? gpu::kMaxRingWorkers : gpu::kMaxTeams);
     setup.gathers = parameters.text("transport", "gather", {"gather", "direct"}) == "gather";
     return setup;
   }

@@ -98,7 +98,7 @@ class RingRig {
     uint32_t size = 1024;
     uint32_t capacity = 2048;            ///< bytes of packets that buffers are said to hold
     int workers = gpu::kMaxRingWorkers;  ///< a pair's, warps or teams (gpu/rings.h); 0: teams_of_pair()
-    bool split = false;                  ///< three kernels serve a pair; then at most gpu::kMaxSplitWorkers in each
+    bool split = false;                  ///< three kernels serve a pair; then at most gpu::kMaxRingWorkers in each
     int outputs = 0;       ///< transmitting rings of a pair, of kind routed; 0: one, and rings that are alike
     bool owner = true;     ///< the GPU's end is memif's client: buffers change rings. Else packets are copied
     uint32_t stagger = 0;  ///< no owner: buffer k begins stagger * k % 16 bytes further on
@@ -180,7 +180,7 @@ class RingRig {
       : options_(std::move(options)), device_(std::move(device)) {
     const auto outputs = static_cast<uint32_t>(ways()), rings = static_cast<uint32_t>(options_.pairs) * (1 + outputs);
     if (options_.workers == 0)
-      options_.workers = options_.split ? gpu::kMaxSplitWorkers
+      options_.workers = options_.split ? gpu::kMaxRingWorkers
                                         : gpu::teams_of_pair(device_->info().multiprocessors, true,
                                                              !options_.copies.any(), options_.pairs, options_.size);
     const size_t ring_bytes = memif::ring_bytes(std::countr_zero(options_.size));

@@ -19,7 +19,7 @@ constexpr microseconds kLookEvery{50'000};
 // is about an eighth of the time for which nothing has come.
 constexpr microseconds kWakeSoonest{50}, kWakeLatest{4000};
 static_assert(GPUPort::kMaxWarpBatch == gpu::kMaxTeams * gpu::kSlotPackets);
-static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxSplitWorkers * gpu::kSlotPackets);
+static_assert(GPUPort::kMaxSplitWarpBatch == gpu::kMaxRingWorkers * gpu::kSlotPackets);
 constexpr std::chrono::seconds kSilentFor{2};  // peers may start a little later
 constexpr size_t kMaxKept = 32;                // regions of peers that have gone while other kernels were resident
 
@@ -64,10 +64,9 @@ std::vector<GPUPort::Config> receiving_ports(const Router& router, const Segment
 }
 
 bool may_gather(const GPUPort::Config& config) {
-  const bool several = config.warp_batch > 0
-                           ? config.warp_batch > gpu::kMaxRingWorkers * gpu::kSlotPackets
-                           : 1 << config.memif.interface.log2_size > gpu::kFewTiles * gpu::kSlotPackets;
-  return !config.is_nic() && config.memif.role == memif::Role::client && !config.split && several;
+  const int batch = config.warp_batch > 0 ? config.warp_batch : 1 << config.memif.interface.log2_size;
+  return !config.is_nic() && config.memif.role == memif::Role::client && !config.split &&
+         batch > gpu::kMaxRingWorkers * gpu::kSlotPackets;
 }
 
 GpuPorts::GpuPorts(const Router& router, const Plan& plan, const GpuPorts* former)

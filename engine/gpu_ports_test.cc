@@ -43,7 +43,7 @@ class GpuPortsTest : public testing::Test {
   /** The chain of those of the ports that `names` has. */
   std::string chain(const std::string& names, const std::string& functions = "EtherMirror") const {
     std::string text;
-    for (const auto& [name, arguments] : {std::pair("a", "QUEUES 2"), {"b", "KERNELS split"}, {"c", "WARP_BATCH 736"}})
+    for (const auto& [name, arguments] : {std::pair("a", "QUEUES 2"), {"b", "KERNELS split"}, {"c", "WARP_BATCH 480"}})
       if (names.find(name) != names.npos)
         text += format("FromGPUPort(%s, SOCKET %s, ROLE server, NDESC 64, %s) -> %s -> ToGPUPort(%s);", name,
                        path(name).c_str(), arguments, functions.c_str(), name);

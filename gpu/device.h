@@ -179,7 +179,7 @@ class Device {
    *  take packets through it, warps of one block or teams (gpu/rings.h); by fewer teams where all that is resident
    *  would not have room. A program with Copies has teams work on packets that are gathered from this end's buffers of
    *  a memif, which have at most `capacity` bytes. `split`: three kernels serve them, to receive, for the program and
-   *  to transmit, each by one block a pair with `workers` warps, kMaxSplitWorkers at most. Before start(). */
+   *  to transmit, each by one block a pair with `workers` warps, up to kMaxRingWorkers. Before start(). */
   virtual RingsId add_rings(ProgramId program, int pairs, RingKind kind = RingKind::memif,
                             int workers = kMaxRingWorkers, uint32_t capacity = 0, bool split = false) = 0;
   /** Starts their kernels, which are resident from now on. */

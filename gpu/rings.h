@@ -11,26 +11,19 @@ namespace heddle::gpu {
 
 constexpr int kMaxRegions = 16;  ///< of a port's shared memory
 // What takes a ring pair's packets through the program, a tile each at a time: in one block up to kMaxRingWorkers
-// warps, in each of three kernels kMaxSplitWorkers. For functions that go over whole packets, teams of kTeamWarps
-// warps, each a block of its own; of these a multiprocessor has registers for kTeamsAtOnce. Three that read packets in
-// host memory, where they lie, read more of them than four (docs/results.md): presumably four lose lines from L1 of
-// which they have read a part.
-constexpr int kMaxRingWorkers = 22, kMaxSplitWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3,
-              kMaxTeams = 320;
-
-/** Tiles of packets for which one block is enough, whatever functions do. */
-constexpr int kFewTiles = 14;
+// warps. For functions that go over whole packets, teams of kTeamWarps warps, each a block of its own; of these a
+// multiprocessor has registers for kTeamsAtOnce. Three that read packets in host memory, where they lie, read more of
+// them than four (docs/results.md): presumably four lose lines from L1 of which they have read a part.
+constexpr int kMaxRingWorkers = 14, kTeamWarps = 4, kTeamsAtOnce = 4, kTeamsInPlace = 3, kMaxTeams = 320;
 
 /** Teams for each of `pairs` ring pairs: as many as a receiving ring of `size` descriptors has packets for and half of
- *  the multiprocessors have room for, seven eighths if nothing else runs there (`alone`), but more than
- *  kMaxRingWorkers; or, for kFewTiles or less, so many warps of one block. `in_place`: they read packets in host
- *  memory. */
+ *  the multiprocessors have room for; seven eighths if nothing else runs there (`alone`). `in_place`: they read packets
+ *  in host memory. */
 constexpr int teams_of_pair(int multiprocessors, bool alone, bool in_place, int pairs, uint32_t size) {
   const int usable = alone ? multiprocessors - multiprocessors / 8 : multiprocessors / 2;
   const int teams = usable * (in_place ? kTeamsInPlace : kTeamsAtOnce);
   const int room = teams / pairs - 1;  // a block finds out what has come
-  const int wanted = std::min(room, static_cast<int>(size) / kSlotPackets);
-  return wanted <= kFewTiles ? kFewTiles : std::clamp(wanted, kMaxRingWorkers + 1, kMaxTeams);
+  return std::clamp(std::min(room, static_cast<int>(size) / kSlotPackets), kMaxRingWorkers, kMaxTeams);
 }
 
 /** Memory that kernels and a port's peer reach. */

@@ -77,11 +77,6 @@ class RingWarp {
   using Done = typename Tiles::Done;
   using OwnTile = std::conditional_t<spread, TeamTile, std::conditional_t<Rings::kRouted, RoutedTile, RingTile>>;
 
-  /** `own`: this warp's, or team's, part of dynamic shared memory. */
-  __device__ RingWarp(const RingServing& serving, const RingPair& pair, Board& board, Watch& watch, Program& program,
-                      const Block& block, uint4* own)
-      : RingWarp(serving, pair, board, watch, program, *reinterpret_cast<OwnTile*>(own), block,
-                 own + kTileUnits<OwnTile>) {}
   __device__ RingWarp(const RingServing& serving, const RingPair& pair, Board& board, Watch& watch, Program& program,
                       OwnTile& tile, const Block& block, uint4* memory)
       : serving_(serving),
@@ -515,6 +510,7 @@ static __global__ void __launch_bounds__(kMaxThreads<spread>, spread ? kTeamsAtO
   __shared__ typename Rings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
+  __shared__ typename Warp::OwnTile tiles[spread ? 1 : kMaxRingWorkers + 1];
   const uint32_t warp = threadIdx.x / kLanes;
   take(&pair, serving.pairs + pair_of_block<spread>(serving), sizeof pair);
   take(&program, serving.program, sizeof program);
@@ -531,9 +527,9 @@ static __global__ void __launch_bounds__(kMaxThreads<spread>, spread ? kTeamsAtO
   if (is_first) Warp::fill(pair);
   __syncthreads();
 
-  const uint32_t user = spread ? 0 : user_of_warp(warp);  // of memory
+  const uint32_t user = spread ? 0 : user_of_warp(warp);  // of a tile and of memory
   const Block who{static_cast<int>(spread ? threadIdx.x : threadIdx.x % kLanes), (spread ? kTeamWarps : 1) * kLanes};
-  Warp mine(serving, pair, board, watch, program, who, dynamic_shared() + user * serving.memory_units);
+  Warp mine(serving, pair, board, watch, program, tiles[user], who, dynamic_shared() + user * serving.memory_units);
   if (is_first && warp == 1) {
     mine.publish(workers_of_pair<spread>(serving));
   } else if (!spread || !is_first) {

@@ -55,10 +55,6 @@ struct RoutedTile : TeamTile {
   uint32_t place[kSlotPackets];  ///< there, if it is not dropped
 };
 
-/** What a warp, or a team, has in dynamic shared memory before what its program wants, in 16 bytes. */
-template <class OwnTile>
-constexpr size_t kTileUnits = (sizeof(OwnTile) + sizeof(uint4) - 1) / sizeof(uint4);
-
 /** Takes `bytes`, whole words, to memory of this block's. The whole block calls it. */
 __device__ inline void take(void* to, const void* from, size_t bytes) {
   for (size_t i = threadIdx.x; i < bytes / sizeof(uint32_t); i += blockDim.x)

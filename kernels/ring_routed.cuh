@@ -294,6 +294,7 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
   __shared__ RoutedRings::Watch watch;
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
+  __shared__ RoutedTile tiles[kMaxRingWorkers + 1];
   take(&pair, serving.pairs + blockIdx.x, sizeof pair);
   take(&program, serving.program, sizeof program);
   outputs.begin(serving.outputs + size_t{blockIdx.x} * serving.output_count, serving.output_count,
@@ -309,7 +310,8 @@ static __global__ void __launch_bounds__(kMaxThreads<false>, 1) serve_routed_rin
 
   const uint32_t warp = threadIdx.x / kLanes, user = user_of_warp(warp);
   const Block one_warp{static_cast<int>(threadIdx.x % kLanes), kLanes};
-  Warp mine(serving, pair, board, watch, program, one_warp, dynamic_shared() + user * serving.memory_units);
+  Warp mine(serving, pair, board, watch, program, tiles[user], one_warp,
+            dynamic_shared() + user * serving.memory_units);
   if (warp == 1)
     mine.publish(workers_of_pair<false>(serving));
   else

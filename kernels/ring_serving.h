@@ -147,7 +147,7 @@ struct RingServing {
   const Program* program;  ///< device memory; the first exits are transmitting rings
   RingCount* drops;        ///< [exits], device memory, see gpu/rings.h
   RingNodes nodes;
-  uint32_t memory_units;    ///< dynamic shared memory of a warp, or of a team, with its tile, in 16 bytes
+  uint32_t memory_units;    ///< dynamic shared memory of a warp, or of a team, in 16 bytes
   uint8_t* stage;           ///< [block][kSlotPackets][stage_bytes], device memory, where teams gather packets; or null
   uint32_t stage_bytes;     ///< a multiple of Copies::kLine
   Gate* gate;               ///< of what is gathered

@@ -3,7 +3,6 @@
 
 #include "core/error.h"
 #include "kernels/carveout.h"
-#include "kernels/ring_memory.cuh"
 #include "kernels/ring_serving.h"
 #include "kernels/ring_sets.h"
 
@@ -13,10 +12,10 @@ namespace {
 constexpr int kFewestTeams = 2;  // of a pair, with the block that finds out what has come
 #ifdef HEDDLE_SIMT
 // All warps of a block share one OS thread, so where there would be as many as can be there are few.
-constexpr int workers_here(int workers, int most) { return workers >= most ? 3 : workers; }
+constexpr int workers_here(int workers) { return workers == kMaxRingWorkers ? 3 : workers; }
 constexpr int kMaxTeamsHere = 6;  // each has one of its own
 #else
-constexpr int workers_here(int workers, int most) { return std::min(workers, most); }
+constexpr int workers_here(int workers) { return workers; }
 constexpr int kMaxTeamsHere = kMaxTeams;
 #endif
 
@@ -58,20 +57,14 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
                       Gate* gate) {
   Set set{};
   set.count = pairs;
+  set.memory_units = (bytes + 15) / 16;
+  bytes = set.memory_units * 16;
   const bool routed = kind == RingKind::routed, spread = !split && workers > kMaxRingWorkers;
-  constexpr size_t kUnit = sizeof(uint4);
-  const size_t tile_units = split    ? 0
-                            : routed ? kTileUnits<RoutedTile>
-                            : spread ? kTileUnits<TeamTile>
-                                     : kTileUnits<RingTile>;
-  set.memory_units = tile_units + (bytes + kUnit - 1) / kUnit;
-  bytes = set.memory_units * kUnit;
   if (routed && (split || spread)) throw Error("one block serves a pair of rings whose packets are routed");
   const auto& split_kernels = split_kernels_[routed ? 0 : static_cast<int>(kind)];
   const Kernel& runs = routed ? routed_ : split ? split_kernels[1] : kernels_[static_cast<int>(kind)][spread ? 1 : 0];
   const int least = split || spread ? 1 : 2;  // in a block: of one that does all, the scout takes packets as well
-  const int most = split ? kMaxSplitWorkers : kMaxRingWorkers;
-  const size_t fit = bytes == 0 ? static_cast<size_t>(most) : runs.most_dynamic_bytes / bytes;
+  const size_t fit = bytes == 0 ? kMaxRingWorkers + 1 : runs.most_dynamic_bytes / bytes;
   if (fit < static_cast<size_t>(least))
     throw Error(
         format("who serves a port's rings wants %zu bytes of shared memory, a block has %zu for at least %d; "
@@ -82,7 +75,7 @@ RingsId RingSets::add(size_t bytes, int pairs, RingKind kind, int workers, bool 
       (runs.most_dynamic_bytes + runs.static_bytes) / (bytes + runs.static_bytes + kReservedSharedBytes);
   const int teams = workers * std::clamp(static_cast<int>(at_once), 1, kTeamsAtOnce) / kTeamsAtOnce;
   set.blocks = spread ? std::clamp(teams, 1, kMaxTeamsHere) + 1 : 1;
-  const int here = spread ? 1 : std::min(workers_here(workers, most), static_cast<int>(fit) - (split ? 0 : 1));
+  const int here = spread ? 1 : std::min(workers_here(workers), static_cast<int>(fit) - (split ? 0 : 1));
   const size_t dynamic_bytes = static_cast<size_t>(split || spread ? here : here + 1) * bytes;
   const auto add_stage = [&](const Kernel& kernel, const char* what, int warps, size_t bytes) {
     cudaStream_t stream{};

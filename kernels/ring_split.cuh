@@ -251,7 +251,7 @@ struct SplitBlock {
   Uninitialized<Program> program;
   NearBoard board;
   typename Rings::Watch watch;
-  RingTile tiles[kMaxSplitWorkers];
+  RingTile tiles[kMaxRingWorkers];
 
   /** The whole block calls it. */
   __device__ void begin(const RingServing& serving) {
@@ -263,7 +263,7 @@ struct SplitBlock {
   }
 };
 
-constexpr int kMaxSplitThreads = (kMaxSplitWorkers + 1) * kLanes;
+constexpr int kMaxSplitThreads = (kMaxRingWorkers + 1) * kLanes;
 
 template <class Rings>
 static __global__ void __launch_bounds__(kMaxSplitThreads, 1) receive_rings(RingServing serving) {
@@ -293,8 +293,8 @@ static __global__ void __launch_bounds__(kMaxSplitThreads, 1) receive_rings(Ring
 static __global__ void __launch_bounds__(kMaxSplitThreads, 1) run_handed_tiles(RingServing serving) {
   __shared__ Uninitialized<Program> program_memory;
   Program& program = program_memory.value();
-  __shared__ RingTile tiles[kMaxSplitWorkers];
-  __shared__ uint32_t numbers[kMaxSplitWorkers], in_turn[kMaxTurns];
+  __shared__ RingTile tiles[kMaxRingWorkers];
+  __shared__ uint32_t numbers[kMaxRingWorkers], in_turn[kMaxTurns];
   take(&program, serving.program, sizeof program);
   if (threadIdx.x < kMaxTurns) in_turn[threadIdx.x] = serving.pairs[blockIdx.x].rx.position;
   __syncthreads();

@@ -300,8 +300,7 @@ class TileRunner {
   }
 
   // Functions that want several warps do a lot for each packet: a call costs them nothing, and their registers stay
-  // theirs. Those that one warp of several calls are called for the registers alone, and so are all of a ring pair's
-  // block: it has the more warps the fewer registers each needs (kMaxRingWorkers).
+  // theirs. Those that one warp of several calls are called for the registers alone.
   template <class What, class Function>
   static __device__ __noinline__ void run_apart(const Block& block, Tile& tile, const NodeMemory& memory) {
     lies_in_shared_memory(&tile), lies_in_shared_memory(memory.scratch), lies_in_shared_memory(memory.shared);
@@ -322,7 +321,7 @@ class TileRunner {
       using Function = typename Registered<id>::Type;
       if constexpr (kWarps > 1 && Registered<id>::kTraits.in_turn) {
         if (block_.thread < kLanes) run_apart<What, Function>(Block{block_.thread, kLanes}, tile_, memory);
-      } else if constexpr (Registered<id>::kTraits.warps > 1 || (kOnRings && kWarps == 1))
+      } else if constexpr (Registered<id>::kTraits.warps > 1)
         run_apart<What, Function>(block_, tile_, memory);
       else
         What::template run<Function>(block_, tile_, memory);

@@ -108,7 +108,7 @@ def encap(keys, sequence="esp, DEVICE gpu"):
 
 
 @pytest.mark.parametrize(
-    ("warp_batch", "kernels"), [(32, "fused"), (64, "fused"), (704, "fused"), (896, "fused"), (448, "split")]
+    ("warp_batch", "kernels"), [(32, "fused"), (64, "fused"), (448, "fused"), (896, "fused"), (448, "split")]
 )
 def test_numbers_are_in_the_order_of_arrival(heddle, place, keys, warp_batch, kernels):
     frames = plain(2000)

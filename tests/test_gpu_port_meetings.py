@@ -133,7 +133,7 @@ def test_two_ports_that_send_to_one(heddle, place, kinds):
     assert (report.received, report.dropped) == (2000, 0)
 
 
-@pytest.mark.parametrize("more", [", KERNELS split", ", WARP_BATCH 736", ", WARP_BATCH 32"])
+@pytest.mark.parametrize("more", [", KERNELS split", ", WARP_BATCH 480", ", WARP_BATCH 32"])
 def test_whatever_serves_them(heddle, place, more):
     """Three kernels a port, several blocks, or one."""
     frames, got, report = through_one_port(heddle, place, mesh_of("client server"), "XOR(5)", more=more)

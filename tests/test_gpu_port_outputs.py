@@ -310,7 +310,7 @@ def test_mistakes(heddle):
     many += ")" + "".join(f"; l[{i}] -> ToGPUPort(p{i}, SOCKET p{i})" for i in range(9))
     for chain, message in {
         two.format(", KERNELS split", ""): "KERNELS: its packets leave by 2 ToGPUPorts, which one kernel takes them to",
-        two.format(", WARP_BATCH 736", ""): "WARP_BATCH: its packets leave by 2 ToGPUPorts, which one multiprocessor",
+        two.format(", WARP_BATCH 480", ""): "WARP_BATCH: its packets leave by 2 ToGPUPorts, which one multiprocessor",
         two.format("", ", QUEUES 2"): "QUEUES: it has 2 ring pairs, and packets of 1 leave by it; leave QUEUES out",
         mixed.format(", KERNELS split"): "KERNELS: packets go from a memif to a soft NIC, or the other way",
         many: "its packets leave by 9 ToGPUPorts, and 8 can be",

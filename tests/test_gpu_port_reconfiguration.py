@@ -88,7 +88,7 @@ def test_kernels_and_warps_may_change(heddle, place, role):
         for keywords in (
             "KERNELS split",
             "KERNELS fused, WARP_BATCH 32",
-            "KERNELS fused, WARP_BATCH 736",
+            "KERNELS fused, WARP_BATCH 480",
             "KERNELS fused",
         ):
             right(frames, peer.exchange(frames))

@@ -11,8 +11,8 @@ import subprocess
 import pytest
 from whole.program import program_path
 
-# Registers that a thread may use, and bytes that it may spill, and load again: none, but for what follows. A
-# multiprocessor has 65,536 registers: with 128 a thread, 16 warps are resident, with 96 there are 20.
+# Registers that a thread may use; bytes of spills are never right. A multiprocessor has 65,536 registers: with 128 a
+# thread, 16 warps are resident, with 96 there are 20.
 MOST_REGISTERS = {("heddle::gpu::serve<1>", "sm_90"): 96}
 MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one block
     (f"heddle::gpu::serve_rings<heddle::gpu::{rings}, true>", arch): 168
@@ -20,15 +20,6 @@ MOST_REGISTERS |= {  # of 12 warps, of which a multiprocessor has room for one b
     for arch in ("sm_80", "sm_90")
 }
 MOST_REGISTERS_OF_OTHERS = 128
-# Of a ring pair's block: 22 workers that have 80 registers and spill a little take more packets than 14 that have 128
-# and spill nothing (docs/results.md, "Ring pairs: where a tile's time goes"). And of what is called as for them.
-MOST_SPILLED = {
-    "heddle::gpu::serve_rings<heddle::gpu::MemifRings<true, true>, false>": 180,
-    "heddle::gpu::serve_rings<heddle::gpu::MemifRings<false, true>, false>": 412,
-    "heddle::gpu::serve_rings<heddle::gpu::NicRings, false>": 300,
-    "heddle::gpu::serve_routed_rings": 352,
-    "heddle::gpu::run_handed_tiles": 76,
-}
 # What it calls takes values, not references, so that its threads keep nothing in local memory.
 WITHOUT_STACK = "heddle::gpu::serve<1>"
 
@@ -68,7 +59,7 @@ def faults(report):
         most = MOST_REGISTERS.get((name, kernel["arch"]), MOST_REGISTERS_OF_OTHERS)
         if int(kernel["registers"]) > most:
             wrong.append(f"{name} ({kernel['arch']}): {kernel['registers']} registers, at most {most}")
-        if max(int(kernel["stores"]), int(kernel["loads"])) > MOST_SPILLED.get(name, 0):
+        if int(kernel["stores"]) or int(kernel["loads"]):
             wrong.append(f"{name} ({kernel['arch']}): spills {kernel['stores']} bytes, loads {kernel['loads']}")
         if name == WITHOUT_STACK and int(kernel["stack"]):
             wrong.append(f"{name} ({kernel['arch']}): a stack of {kernel['stack']} bytes")
@@ -126,7 +117,6 @@ def test_kernels_stay_within_their_registers(sources, tmp_path):
         seen, wrong = seen | found, wrong + bad
     assert seen, "ptxas reported no kernel"
     assert not limits_of_none(seen), f"these kernels of MOST_REGISTERS are in no report: {limits_of_none(seen)}"
-    assert set(MOST_SPILLED) <= {name for name, _ in seen}, f"these of MOST_SPILLED are not: {seen}"
     assert not wrong, "\n".join(wrong)
 
 

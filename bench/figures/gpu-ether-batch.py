@@ -19,7 +19,7 @@ FIGURE = Figure(
     name="gpu-ether-batch",
     title="An IPsec gateway and C4 between GPU ports with a variable WARP_BATCH",
     source=f"{SOURCE}, section V.D, figure 11, which has it for forwarding; chains of {gaviss.SOURCE}, section 5.1",
-    note=f"{SOFT_NIC}{gaviss.INPUTS} {gaviss.SMALL} Up to 448 packets have one block here (now 704), more have several (at commit 00fbbee one for each 352 packets, since a2ce597 one for each 256, since c046289 one of four warps for each 32). Rings of 4,096 descriptors.",
+    note=f"{SOFT_NIC}{gaviss.INPUTS} {gaviss.SMALL} Up to 448 packets have one block, more have several (at commit 00fbbee one for each 352 packets, since a2ce597 one for each 256, since c046289 one of four warps for each 32). Rings of 4,096 descriptors.",
     sweeps=tuple(
         ports(chain, derive=gaviss.to_tcp, cores=[1], queues=PAIRS, warp_batch=BATCHES, size=SIZES, **gaviss.TRAFFIC)
         for chain in CHAINS

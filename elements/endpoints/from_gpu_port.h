@@ -14,7 +14,7 @@ namespace heddle {
  *  elements such as Strip and GetIPAddress. Packets keep their order. All ways out lead to ToGPUPorts, up to 8, which
  *  may be that of the same port, as in the example, or of others, memifs and soft NICs side by side. If there are
  *  several, or one is of another kind than this port, one multiprocessor serves a ring pair: KERNELS fused and
- *  WARP_BATCH 704 at most. Ways of several FromGPUPorts may meet, as in a router from each port to all of them; those
+ *  WARP_BATCH 448 at most. Ways of several FromGPUPorts may meet, as in a router from each port to all of them; those
  *  that meet leave by 8 in all.
  *
  *  PORT: a name for the port. A FromGPUPort and a ToGPUPort of the same name are the two directions of one port; one of
@@ -28,11 +28,11 @@ namespace heddle {
  *  --rxq=2 --txq=1). Their order is that of the FromGPUPorts in the configuration that opens the port. NDESC:
  *  descriptors of a ring, a power of two from 32 to 16384, default 1024; a client's choice. BUFFER: bytes of the
  *  packets that a client's buffers hold, default 2048. WARP_BATCH: packets received by a ring pair that are worked on
- *  at a time, a multiple of 32 up to 10240: each 32 of 704 or fewer have a warp, on one multiprocessor; each 32 of more
- *  have four warps, and a multiprocessor 128. 0 (default): 704, and where functions go over whole packets, such as
+ *  at a time, a multiple of 32 up to 10240: each 32 of 448 or fewer have a warp, on one multiprocessor; each 32 of more
+ *  have four warps, and a multiprocessor 128. 0 (default): 448, and where functions go over whole packets, such as
  *  IPsec, as many as NDESC, if half of the GPU's multiprocessors have room for them, or seven eighths where nothing
  *  else of the chain runs. Fewer leave room on a GPU that other programs use, too, and packets wait less for others' at
- *  high load. A single ring pair is faster with WARP_BATCH 2048 and NDESC 2048 or more than with 704, but takes three
+ *  high load. A single ring pair is faster with WARP_BATCH 2048 and NDESC 2048 or more than with 448, but takes four
  *  microseconds more at low load. KERNELS:
  *  fused (default) or split, as in GPU-Ether, to compare: one kernel receives, one runs the functions and one
  *  transmits, each with a block and WARP_BATCH / 32 warps a ring pair, and tiles of up to 32 packets go from one to the
