@@ -312,15 +312,22 @@ def test_live_traffic_does_not_wait(heddle, tmp_path):
     assert len(lines) + statistics["lost"] == statistics["alerts"]
 
 
-def test_live_traffic_says_what_was_lost(heddle, tmp_path):
-    """A reader that has been away for too long, and takes the rest."""
-    path, reader = opened_pipe(tmp_path)
-    chain = alerts(tmp_path, f"Socket(UNIX_DGRAM, {quoted(tmp_path / 'in')})", path, message="x" * 4000)
+@contextlib.contextmanager
+def with_long_alerts(heddle, tmp_path, eve, handler, count):
+    """A run with alerts of live traffic, which has come to an end when `handler` says at least `count`."""
+    chain = alerts(tmp_path, f"Socket(UNIX_DGRAM, {quoted(tmp_path / 'in')})", eve, message="x" * 4000)
     control = tmp_path / "control"
     with heddle.start("run", "--json", "--device", "cpu", "-u", control, "-e", chain) as running:
         wait_until((tmp_path / "in").exists, what="the socket")
         with traffic(tmp_path / "in"):
-            wait_for_count(control, "c.lost", 1)
+            wait_for_count(control, handler, count)
+        yield running
+
+
+def test_live_traffic_says_what_was_lost(heddle, tmp_path):
+    """A reader that has been away for too long, and takes the rest."""
+    path, reader = opened_pipe(tmp_path)
+    with with_long_alerts(heddle, tmp_path, path, "c.lost", 1) as running:
         running.signal(signal.SIGINT)
         text = rest_of(reader)
         result = running.wait()
@@ -332,12 +339,7 @@ def test_live_traffic_says_what_was_lost(heddle, tmp_path):
 
 def test_a_file_is_no_reader_to_wait_for(heddle, tmp_path):
     eve = tmp_path / "eve.json"
-    chain = alerts(tmp_path, f"Socket(UNIX_DGRAM, {quoted(tmp_path / 'in')})", eve, message="x" * 4000)
-    control = tmp_path / "control"
-    with heddle.start("run", "--json", "--device", "cpu", "-u", control, "-e", chain) as running:
-        wait_until((tmp_path / "in").exists, what="the socket")
-        with traffic(tmp_path / "in"):
-            wait_for_count(control, "c.alerts", 1500)
+    with with_long_alerts(heddle, tmp_path, eve, "c.alerts", 1500) as running:
         result = running.interrupt()
     assert result.code == 0 and result.err == "", result
     assert eve.read_bytes().count(b"\n") == Report(result.json).one("c")["statistics"]["alerts"]

@@ -47,7 +47,8 @@ void Judge::open(const std::string& path, const Element& element, const Environm
   if (path.empty()) return;
   path_ = path;
   manners_ = {!sees_live_traffic(element), environment.stopping};
-  if (former != nullptr && former->path_ == path && former->eve_ && former->eve_->can_go_on()) return;  // take_file()
+  // take_file() brings what can be gone on with.
+  if (former != nullptr && former->path_ == path && former->eve_ && former->eve_->can_go_on()) return;
   has_had_file_ = true;
   eve_ = std::make_unique<EveFile>(path, "'" + element.name + "'", environment.threads > 1, manners_);
 }

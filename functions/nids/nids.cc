@@ -108,8 +108,7 @@ void NIDS::link(const Directory&) {
   if (loses_candidates())
     warn("heddle: warning: NIDS '" + name +
          "': candidates go nowhere but to Discard, so no alert comes of them; put a NIDSConfirm behind output 1, or "
-         "leave "
-         "that unconnected");
+         "leave that unconnected");
 }
 
 Access NIDS::access(Processor) const {
