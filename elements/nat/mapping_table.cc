@@ -145,7 +145,7 @@ MappingTable::Mapping* MappingTable::place(const FlowKey& flow, const FlowKey& t
   Rewrite there;
   outcome = find(flow, there) ? Outcome::made : find(to.reversed(), there) ? Outcome::taken : Outcome::full;
   uint32_t index = free_;
-  if (outcome != Outcome::full || (index == kNone && fresh_ == capacity_)) return nullptr;
+  if (outcome != Outcome::full || size() >= most_) return nullptr;
   if (index != kNone)
     free_ = static_cast<uint32_t>(mappings_[index].words[0]);
   else
@@ -253,7 +253,7 @@ void MappingTable::look_for_candidates(uint64_t now_ms, const LimitsOf& limits) 
 
 bool MappingTable::give_up(uint64_t now_ms, uint64_t latest_ms, const LimitsOf& limits) {
   const std::lock_guard one_at_a_time(changing_);
-  if (moved_ || free_ != kNone || fresh_ < capacity_) return true;
+  if (moved_ || size() < most_) return true;
   while (!candidates_.empty() && !is_valid(candidates_.back())) candidates_.pop_back();
   if (candidates_.empty() && now_ms >= none_before_ms_) look_for_candidates(now_ms, limits);
   if (candidates_.empty()) return false;
@@ -269,8 +269,12 @@ bool MappingTable::give_up(uint64_t now_ms, uint64_t latest_ms, const LimitsOf& 
 }
 
 void MappingTable::shrink(uint32_t most, uint64_t now_ms, const LimitsOf& limits) {
+  {
+    const std::lock_guard one_at_a_time(changing_);
+    most_ = most;  // a flow that has gone does not come back in the place of another
+  }
   std::vector<Candidate> all;
-  for (uint32_t index = 0, end = 0;; index = end) {
+  for (uint32_t index = 0, end = 0; size() > most;) {
     const std::lock_guard one_at_a_time(changing_);
     end = std::min(index + kAtOnce, fresh_);
     for (; index < end; ++index)
@@ -278,11 +282,15 @@ void MappingTable::shrink(uint32_t most, uint64_t now_ms, const LimitsOf& limits
     if (end == fresh_) break;
   }
   std::ranges::sort(all);
-  for (size_t next = 0; next < all.size();) {
-    const std::lock_guard one_at_a_time(changing_);
-    for (const size_t end = std::min<size_t>(next + kAtOnce, all.size()); next < end; ++next) {
-      if (size() <= most) return;
-      if (is_valid(all[next])) remove_mapping(all[next].index);
+  // Those with packets since go last. None of them is another mapping by now: there are too many to make one.
+  for (const bool with_packets_since : {false, true}) {
+    for (size_t next = 0; next < all.size();) {
+      const std::lock_guard one_at_a_time(changing_);
+      for (const size_t end = std::min<size_t>(next + kAtOnce, all.size()); next < end; ++next) {
+        if (size() <= most) return;
+        const uint32_t index = all[next].index;
+        if (mappings_[index].used && (with_packets_since || is_valid(all[next]))) remove_mapping(index);
+      }
     }
   }
 }

@@ -121,7 +121,8 @@ class MappingTable {
    *  one of more than 4096, one of those that end first of 4096 that are looked at together. False: there is none that
    *  ends by `latest_ms`. */
   bool give_up(uint64_t now_ms, uint64_t latest_ms, const LimitsOf& limits);
-  /** Takes out those that end first until there are `most`, those whose guarantee is over before others. */
+  /** Takes out those that end first until there are `most`, those whose guarantee is over before others. From now on
+   *  there are no more than that. */
   void shrink(uint32_t most, uint64_t now_ms, const LimitsOf& limits);
   void clear();
   /** Takes out those of an owner that were made for packets of an input. */
@@ -218,7 +219,8 @@ class MappingTable {
   static void change(Bucket& bucket, const Change& what);
 
   uint32_t capacity_, mask_;
-  HugePages memory_;  // all zeros at first: buckets that are free, mappings that were never used
+  uint32_t most_ = capacity_;  // there may be at once, by changing_
+  HugePages memory_;           // all zeros at first: buckets that are free, mappings that were never used
   Bucket* buckets_;
   Mapping* mappings_;
   mutable std::mutex changing_;                    // for what follows

@@ -257,6 +257,25 @@ TEST(MappingTable, ThoseThatEndLastStay) {
   for (uint32_t n = 0; n < 4000; ++n) ASSERT_EQ(table.find(flow_of(n, Kind::udp), found), n < 1500) << n;
 }
 
+// Packets come while it is said which mappings end first, so that none of them is as it was.
+TEST(MappingTable, ShrinksUnderLoadAndStaysSmall) {
+  constexpr uint32_t kFlows = 4000, kMost = 1500;
+  MappingTable table(5000);
+  for (uint32_t n = 0; n < kFlows; ++n) table.create(flow_of(n, Kind::udp), flow_of(n, Kind::udp), 0, 1, 1);
+  uint32_t looked_at = 0;
+  table.shrink(kMost, 1, [&](const MappingTable::Idle& mapping) {
+    table.touch(looked_at++, 2, MappingTable::kForward);
+    return limits_of(mapping);
+  });
+  EXPECT_EQ(looked_at, kFlows);
+  EXPECT_EQ(table.size(), kMost);
+  const FlowKey other = flow_of(kFlows, Kind::udp);
+  EXPECT_EQ(table.create(other, other, 0, 1, 2), MappingTable::Outcome::full);
+  EXPECT_TRUE(table.give_up(100000, 200000, limits_of));
+  EXPECT_EQ(table.create(other, other, 0, 1, 100000), MappingTable::Outcome::made);
+  EXPECT_EQ(table.size(), kMost);
+}
+
 // Threads make mappings and end some while all of them move from table to table; none is lost or comes back.
 TEST(MappingTable, ConcurrentChangesMoveAlong) {
   constexpr int kThreads = 2, kTables = 12, kEach = 8000;

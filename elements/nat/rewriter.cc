@@ -314,8 +314,8 @@ void Rewriter::set_spec(size_t input, const std::string& text) {
 void Rewriter::set_capacity(uint32_t capacity) {
   if (holder_ != this && holder_ != nullptr) return holder_->set_capacity(capacity);
   if (capacity == started().capacity()) return;
-  if (capacity < started().size()) tables_.owner->shrink(capacity, heddle::now_ms(), limits_of_owners());
   auto next = std::make_shared<nat::MappingTable>(capacity);
+  if (capacity < started().capacity()) tables_.owner->shrink(capacity, heddle::now_ms(), limits_of_owners());
   tables_.owner->move_to(*next);
   counted_ = next;
   tables_.set(std::move(next));
