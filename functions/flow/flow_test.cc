@@ -339,19 +339,41 @@ TEST(Flow, PlacesStayForTheBatch) {
   EXPECT_EQ(other.find(key), found[3]);
 }
 
+// Also where each flow's way back is there, whose buckets are its neighbours.
 TEST(Flow, TableHoldsItsCapacity) {
   const std::vector<flow::Watcher*> watchers;
-  for (const uint32_t capacity : {100u, 3000u, 100000u}) {
-    flow::ThreadTable table(0, capacity, {60000, 60000, 60000}, 99, watchers);
+  for (const uint32_t capacity : {100u, 3000u, 100000u})
+    for (const bool answered : {false, true}) {
+      flow::ThreadTable table(0, capacity, {60000, 60000, 60000}, 99, watchers);
+      const uint32_t now = 1;
+      for (int twice = 0; twice < 2; ++twice)
+        for (uint32_t k = 0; k < capacity; ++k) {
+          const flow::Key there{k / 2, 1, 7, 9, 17}, back{1, k / 2, 9, 7, 17}, other{k, 1, 1, 1, 17};
+          uint32_t place = 0;
+          table.begin_batch();
+          table.find_or_add(!answered ? &other : k % 2 == 0 ? &there : &back, &now, &place, 1);
+        }
+      EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;
+      EXPECT_EQ(table.counts().flows + table.counts().evicted, table.counts().added);
+    }
+}
+
+// Whose packets come from where they go to, ports and all: its way back is itself.
+TEST(Flow, AFlowMayBeItsOwnWayBack) {
+  const std::vector<flow::Watcher*> watchers;
+  for (const size_t capacity : {1, 12, 1000}) {
+    flow::ThreadTable table(0, capacity, {60000, 60000, 60000}, 5, watchers);
+    const flow::Key key{7, 7, 9, 9, 17};
     const uint32_t now = 1;
-    for (int twice = 0; twice < 2; ++twice)
-      for (uint32_t k = 0; k < capacity; ++k) {
-        const flow::Key key{k, 1, 1, 1, 17};
-        uint32_t place = 0;
-        table.begin_batch();
-        table.find_or_add(&key, &now, &place, 1);
-      }
-    EXPECT_LE(table.counts().evicted, capacity / 500) << capacity;
+    uint32_t first = 0, place = 0;
+    table.find_or_add(&key, &now, &first, 1);
+    for (int packet = 0; packet < 2; ++packet) {
+      table.begin_batch();
+      table.find_or_add(&key, &now, &place, 1);
+      EXPECT_EQ(place, first);
+    }
+    EXPECT_EQ(table.find(key), first);
+    EXPECT_EQ(table.counts().flows, 1u);
   }
 }
 

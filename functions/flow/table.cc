@@ -95,14 +95,17 @@ ThreadTable::ThreadTable(int thread, size_t capacity, const Timeouts& timeouts, 
       entries_(reinterpret_cast<Entry*>(entry_memory_.get())) {}
 
 ThreadTable::Hash ThreadTable::hash_of(const Key& key) const {
-  const uint64_t addresses = uint64_t{key.source} << 32 | key.destination;
-  const uint64_t ports = uint64_t{key.source_port} << 48 | uint64_t{key.destination_port} << 32 | key.protocol;
-  const uint64_t first = mixed(addresses ^ seed_, ports ^ 0x9e3779b97f4a7c15);
+  const uint64_t from = uint64_t{key.source} << 16 | key.source_port,
+                 to = uint64_t{key.destination} << 16 | key.destination_port;
+  const uint64_t lower = std::min(from, to), upper = std::max(from, to);
+  const uint64_t first =
+      mixed((lower | upper << 48) ^ seed_, (upper >> 16 | uint64_t{key.protocol} << 32) ^ 0x9e3779b97f4a7c15);
   const uint64_t hash = mixed(first ^ 0xd6e8feb86659fd93, seed_ | 1);
   const auto low = static_cast<uint32_t>(hash), high = static_cast<uint32_t>(hash >> 32);
   // Two buckets of a table that has two: in one alone, eight flows would leave no room in a table that is almost empty.
   const uint32_t bucket = low & mask_, other = (low >> 20 ^ high * 0x9e3779b1) & mask_;
-  return {{bucket, other != bucket ? other : other ^ (mask_ & 1)}, high | 1};
+  const uint32_t neighbour = mask_ & 1, direction = from > to ? neighbour : 0;
+  return {{bucket ^ direction, (other != bucket ? other : other ^ neighbour) ^ direction}, high | 1};
 }
 
 uint32_t ThreadTable::find_in(uint32_t bucket, uint32_t tag, const Key& key) const {
@@ -127,23 +130,28 @@ uint32_t ThreadTable::find(const Key& key) const {
   return kNoFlow;
 }
 
+bool ThreadTable::prefetch_entries(const Hash& hash) const {
+  bool any = false;
+  for (const uint32_t bucket : hash.bucket)
+    for (uint32_t ways = equal_tags(tags_ + bucket * kWays, hash.tag); ways != 0; ways &= ways - 1) {
+      __builtin_prefetch(&entries_[bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways))], 1);
+      any = true;
+    }
+  return any;
+}
+
 void ThreadTable::find_or_add(const Key* keys, const uint32_t* now_ms, uint32_t* flows, int n, const Says* says) {
   Hash hashes[kMax];
   for (int i = 0; i < n; ++i) {
     hashes[i] = hash_of(keys[i]);
     for (const uint32_t bucket : hashes[i].bucket) __builtin_prefetch(&tags_[bucket * kWays]);
   }
-  // The entries that the tags point to are on their way while the others' tags are looked at, and, where none is there,
-  // the tags of the way back, which a flow looks for when it begins.
+  // The entries that the tags point to are on their way while the others' tags are looked at; where none is there, the
+  // one where the flow will begin, and that of its way back, which it then looks for.
   for (int i = 0; i < n; ++i) {
-    bool is_new = true;
-    for (const uint32_t bucket : hashes[i].bucket)
-      for (uint32_t ways = equal_tags(tags_ + bucket * kWays, hashes[i].tag); ways != 0; ways &= ways - 1) {
-        __builtin_prefetch(&entries_[bucket * kWays + static_cast<uint32_t>(std::countr_zero(ways))], 1);
-        is_new = false;
-      }
-    if (!is_new) continue;
-    for (const uint32_t bucket : hash_of(turned(keys[i])).bucket) __builtin_prefetch(&tags_[bucket * kWays]);
+    if (prefetch_entries(hashes[i])) continue;
+    prefetch_entries(hash_of(turned(keys[i])));
+    if (const uint32_t place = free_place(hashes[i]); place != kNoFlow) __builtin_prefetch(&entries_[place], 1);
   }
   for (int i = 0; i < n; ++i) {
     const Hash& hash = hashes[i];
@@ -209,14 +217,17 @@ bool ThreadTable::answers(const Key& key, uint32_t now_ms) {
   return true;
 }
 
-uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms, Says says) {
-  uint32_t place = kNoFlow;
+uint32_t ThreadTable::free_place(const Hash& hash) const {
   const uint32_t free[2] = {equal_tags(tags_ + hash.bucket[0] * kWays, 0),
                             equal_tags(tags_ + hash.bucket[1] * kWays, 0)};
   const int emptier = std::popcount(free[1]) > std::popcount(free[0]) ? 1 : 0;
-  if (free[emptier] != 0) {
-    place = hash.bucket[emptier] * kWays + static_cast<uint32_t>(std::countr_zero(free[emptier]));
-  } else {
+  if (free[emptier] == 0) return kNoFlow;
+  return hash.bucket[emptier] * kWays + static_cast<uint32_t>(std::countr_zero(free[emptier]));
+}
+
+uint32_t ThreadTable::add(const Hash& hash, const Key& key, uint32_t now_ms, Says says) {
+  uint32_t place = free_place(hash);
+  if (place == kNoFlow) {
     place = victim(hash, now_ms);
     if (place == kNoFlow) return kNoFlow;
     make_room(place, now_ms);

@@ -145,14 +145,20 @@ class ThreadTable {
 
  private:
   static constexpr uint32_t kWays = 8, kEnding = 2, kStays = 2;
+  /** Those of a flow and its way back have the same tag, and buckets that are neighbours in a cache line of tags: a flow
+   *  that begins looks for its way back without waiting for memory once more. */
   struct Hash {
     uint32_t bucket[2], tag;
   };
   Hash hash_of(const Key& key) const;
+  /** Asks for the entries that may be the flow's; whether there are any. */
+  bool prefetch_entries(const Hash& hash) const;
   /** For the table's own thread. */
   uint32_t find_own(const Hash& hash, const Key& key) const;
   void set_tag(uint32_t place, uint32_t tag) { std::atomic_ref(tags_[place]).store(tag, std::memory_order_release); }
   uint32_t find_in(uint32_t bucket, uint32_t tag, const Key& key) const;
+  /** One of the emptier bucket of the two, or kNoFlow. */
+  uint32_t free_place(const Hash& hash) const;
   uint32_t add(const Hash& hash, const Key& key, uint32_t now_ms, Says says);
   /** A place of these buckets whose flow may end for a new one, or kNoFlow. */
   uint32_t victim(const Hash& hash, uint32_t now_ms) const;
