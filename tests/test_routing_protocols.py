@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from test_nat import nat
 from whole import network
 from whole.network import call
-from whole.program import CHAINS, Program, read_handler, wait_until
+from whole.program import CHAINS, Program, Report, read_handler, wait_until
 
 pytestmark = pytest.mark.usefixtures("root")
 
@@ -228,3 +229,32 @@ def test_bird_and_frr_peer_across_the_router(heddle, tmp_path):
             wait_until(
                 lambda s=space, p=prefix, g=gateway: g in s.call("ip", "route", "show", p), what=f"{prefix} by BGP"
             )
+
+
+def test_bird_and_frr_peer_through_nat(heddle):
+    """A BIRD behind the translator peers with an FRR that knows the translator's address alone; what they tell each
+    other steers the traffic of either, through the translator."""
+    for _, program in DAEMONS.values():
+        if shutil.which(program) is None:
+            pytest.skip(f"needs {program} (Debian's bird2, frr)")
+    inside, _ = peering(("10.1.0.1", 65001), ("10.2.0.1", 65002))
+    _, outside = peering(("10.2.0.254", 65001), ("10.2.0.1", 65002))
+    with contextlib.ExitStack() as stack:
+        folders = [Path(stack.enter_context(tempfile.TemporaryDirectory())) for _ in range(2)]
+        left, right, running = stack.enter_context(nat(heddle))
+        far = [("10.2.0.0/16", "10.1.0.254"), ("10.1.0.0/16", "10.2.0.254")]
+        for space, own, (prefix, gateway) in zip((left, right), IP4.own, far, strict=True):
+            space.call("ip", "route", "add", prefix, "via", gateway)
+            space.call("ip", "route", "delete", "default")  # only what they learn leads to the other's own network
+            space.call("ip", "address", "add", f"{own}/32", "dev", "lo")
+        stack.enter_context(bird(left, folders[0], IP4, "10.1.0.1", IP4.far[0], inside, None, far[0]))
+        stack.enter_context(frr(right, folders[1], IP4, "10.2.0.1", IP4.far[1], outside, None, far[1]))
+        for space, prefix, gateway in ((left, IP4.far[1], "10.1.0.254"), (right, IP4.far[0], "10.2.0.254")):
+            wait_until(
+                lambda s=space, p=prefix, g=gateway: g in s.call("ip", "route", "show", p), what=f"{prefix} by BGP"
+            )
+        wait_until(lambda: left.ping(IP4.own[1], 1, source=IP4.own[0], patience=1) == 1, what="a ping through NAT")
+        assert left.ping(IP4.own[1], 20, source=IP4.own[0], patience=10) == 20
+        result = running.interrupt()
+        assert result.code == 0, result
+        assert Report(result.json).one("r")["statistics"]["made"] >= 1
