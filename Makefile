@@ -5,7 +5,7 @@
 #                    `cmake --preset cuda -DHEDDLE_UNITY=OFF` ends while you change few of them
 #   make demo        run the demo chain on a capture of real traffic
 #   make test        all tests that this machine can run, JOBS at once; HEDDLE_TEST_LOAD=4: beside four busy loops
-#   make test-all    the same with whole products in the place of pairs, and random tests much longer (HEDDLE_FULL=1)
+#   make test-all    the same with all combinations of options in the place of pairs, and random tests much longer (HEDDLE_FULL=1)
 #   make fuzz        the fuzz targets under ASan, SECONDS=480 in all; ONLY=NAME for one; FUZZ_SEED=N repeats a run
 #   make bench       benchmarks: table and build/bench.json; ONLY=NAME for one
 #   make figures     the papers' figures, as far as this machine can: docs/results; ONLY=NAME for one
@@ -29,7 +29,10 @@ PYTHON := /usr/bin/python3
 # Sources whose style is ours to keep.
 CXX_FILES = $(shell git ls-files '*.h' '*.cc' '*.cu' '*.cuh' 'simt/include/*')
 
-.PHONY: deps build demo test test-all test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs man bundle gpu-test gpu-bench clean
+.PHONY: help deps build demo test test-all test-cpp test-whole asan tsan fuzz bench figures lint tidy fmt docs man bundle gpu-test gpu-bench clean
+
+help:
+	@sed -n '3,/^$$/s/^#\( \|$$\)//p' Makefile
 
 # Debian 12 has the newest of Suricata in its backports; other systems take what they have.
 BACKPORTS := bookworm-backports
