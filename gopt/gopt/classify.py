@@ -42,17 +42,31 @@ class Classifier:
         self.kinds = Kinds(lookup.source, self.known | lookup.private)
         self.own = set(lookup.private) | {lookup.index}  # each lookup has its own value of these
         self.used = names(lookup.body) & set(self.known) - self.own
+        self.overwritten: set[int] = set()  # by id: lvalues that `=` writes
+        self.within: dict[int, c_ast.Node] = {}  # by id of an lvalue: its member or element that is named by it
+        self.accesses: dict[str, list[c_ast.ArrayRef]] = {}  # elements, by array
+        for node in walk(lookup.body):
+            if isinstance(node, c_ast.Assignment) and node.op == "=":
+                self.overwritten.add(id(node.lvalue))
+            elif isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)):
+                self.within[id(node.name)] = node
+            if isinstance(node, c_ast.ArrayRef) and (found := root(node)) is not None:
+                outer = isinstance(self.within.get(id(node)), c_ast.ArrayRef)  # of a[1][2], all of it is looked at
+                self.accesses.setdefault(found.name, []).extend([] if outer else [node])
 
     def sort(self) -> None:
         lookup = self.lookup
         sums = self.sums()
+        looked_at: set[str] = set()
         for node in walk(lookup.body):
             target = written_root(node)
             if target is None or target.name not in self.used or target.name in sums:
                 continue
             if not _by_elements(_target(node)):
                 raise Refusal(node.coord, self.reason(target.name), _REMEDY)
-            self.refuse_common_elements(target.name)
+            if target.name not in looked_at:
+                looked_at.add(target.name)
+                self.refuse_common_elements(target.name)
         lookup.sequential = {n for n in sums if self.moves(n) or not isinstance(self.plain(n), c_ast.PtrDecl)}
         self.refuse_addresses()
         if names(lookup.count) & lookup.sequential:
@@ -103,15 +117,8 @@ class Classifier:
 
     def refuse_common_elements(self, name: str) -> None:
         """An array of which lookups write elements, and read some: each must look at its own."""
-        pure, accesses = set(), []
-        for node in walk(self.lookup.body):
-            if isinstance(node, c_ast.Assignment) and node.op == "=":
-                pure.add(id(node.lvalue))
-            if isinstance(node, c_ast.ArrayRef) and (found := root(node)) is not None and found.name == name:
-                accesses.append(node)
-        inner = {id(a.name) for a in accesses}
-        accesses = [a for a in accesses if id(a) not in inner]
-        reads = [a for a in accesses if not any(id(n) in pure for n in self.chain(a))]
+        accesses = self.accesses.get(name, [])
+        reads = [a for a in accesses if not any(id(n) in self.overwritten for n in _chain(a, self.within))]
         common = next((a for a in accesses if not self.is_own(a)), None)
         if reads and common is not None:
             what = text_of(common)
@@ -121,13 +128,6 @@ class Classifier:
                 "lookup finds there depends on the order of lookups, which gopt changes",
                 "declare the array within foreach, or use an element for each lookup, as x[i]",
             )
-
-    def chain(self, access: c_ast.Node) -> Iterator[c_ast.Node]:
-        """The lvalues that begin with `access`: it, its members, theirs."""
-        yield access
-        for node in walk(self.lookup.body):
-            if isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)) and node.name is access:
-                yield from self.chain(node)
 
     # ---- addresses ----
 
@@ -196,6 +196,13 @@ class Classifier:
         return "const" in (getattr(to, "quals", None) or []) or "const" in (getattr(behind, "quals", None) or [])
 
 
+def _chain(access: c_ast.Node, within: dict[int, c_ast.Node]) -> Iterator[c_ast.Node]:
+    """`access`, the member or element that is named by it, one of that, and so on. `within`: by id of what they are of."""
+    while access is not None:
+        yield access
+        access = within.get(id(access))
+
+
 def _target(node: c_ast.Node) -> c_ast.Node:
     return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
 
@@ -209,9 +216,12 @@ def _by_elements(target: c_ast.Node) -> bool:
 
 def _unwaited(node: c_ast.Node) -> Iterator[c_ast.Node]:
     """As walk(), without the addresses that lookups wait for, and what only the size is asked of."""
-    yield node
-    for _, part in () if isinstance(node, Wait) or is_size(node) else parts(node):
-        yield from _unwaited(part)
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        if not isinstance(node, Wait) and not is_size(node):
+            todo += [part for _, part in parts(node)][::-1]
 
 
 def _statements(node: c_ast.Node) -> Iterator[c_ast.Node]:

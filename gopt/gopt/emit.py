@@ -76,9 +76,9 @@ class Printer:
         for item in without_loop_pragmas(items):
             self.statement(item, depth)
 
-    def body(self, head: str, node: c_ast.Node | None, depth: int, coord, tail: str = "}") -> None:
+    def body(self, head: str, node: c_ast.Node | None, depth: int, coord, tail: str = "}", joins: bool = True) -> None:
         """`head {`, a statement, and `tail`."""
-        self.lines.put(head + " {", depth, coord)
+        self.lines.put(head + " {", depth, coord, joins)
         opened = len(self.lines.out) - 1
         while type(node) is c_ast.Compound and [type(i) for i in node.block_items or []] == [c_ast.Compound]:
             node = node.block_items[0]
@@ -112,9 +112,17 @@ class Printer:
         self.block(node.block_items or [], depth + 1)
         self.lines.close("}" + (f" {node.end_label}:;" if node.end_label else ""), depth, opened)
 
-    def on_if(self, node: c_ast.If, depth: int) -> None:
-        self.body(f"if ({condition(node.cond)})", node.iftrue, depth, node.coord)
-        if node.iffalse is not None:
+    def on_if(self, node: c_ast.If, depth: int, start: str = "") -> None:
+        joins = not start.startswith("}")
+        self.body(f"{start}if ({condition(node.cond)})", node.iftrue, depth, node.coord, joins=joins)
+        other = _else_if(node)
+        if other is not None and self.lines.out[-1].strip() == "}":
+            self.lines.out.pop()
+            self.lines.line -= 1
+            self.on_if(other, depth, "} else ")
+        elif other is not None:  # the whole if is on one line
+            self.on_if(other, depth, "else ")
+        elif node.iffalse is not None:
             tail = self.lines.out.pop()
             before_else, self.lines.line = len(self.lines.out), self.lines.line - 1
             self.lines.put(tail.strip() + " else {", depth)
@@ -193,6 +201,14 @@ def without_loop_pragmas(items: list) -> list:
         before_switching = switches
         kept.append(item)
     return kept[::-1]
+
+
+def _else_if(node: c_ast.If) -> c_ast.If | None:
+    """What follows `else` if it is an if and nothing more."""
+    other = node.iffalse
+    if type(other) is c_ast.Compound and len(other.block_items or []) == 1:
+        other = other.block_items[0]
+    return other if isinstance(other, c_ast.If) else None
 
 
 def _statements(case: c_ast.Case | c_ast.Default) -> list:

@@ -9,11 +9,12 @@ from pycparser import c_ast
 from gopt import flow
 from gopt.classify import Classifier
 from gopt.errors import Refusal
-from gopt.inline import Inliner
+from gopt.inline import Inliner, marked_functions
 from gopt.scope import Names, give_own_names
 from gopt.source import DIRECTIVE, EXPENSIVE, FOREACH, Loop, Source
 from gopt.tree import (
     ASSIGNING,
+    DEEPEST,
     LOOPS,
     Inlined,
     Wait,
@@ -24,6 +25,7 @@ from gopt.tree import (
     is_size,
     parts,
     plain_type,
+    too_deep,
     walk,
     written_root,
 )
@@ -87,22 +89,16 @@ def _declared_outside(
     decls = [p for p in (args.params if args else []) if isinstance(p, c_ast.Decl) and p.name]
     for decl in decls:
         decl.type = as_parameter(decl.type, typedefs)
-
-    def reaches(node: c_ast.Node) -> bool:
-        """Whether foreach is below `node`; what is in scope there stays in `decls`."""
-        if node is foreach:
-            return True
-        before = len(decls)
-        for _, child in node.children():
-            if isinstance(child, c_ast.Decl):
-                decls.append(child)
-            elif reaches(child):
-                return True
-        if isinstance(node, (c_ast.Compound, *LOOPS)):
-            del decls[before:]
-        return False
-
-    reaches(function.body)
+    todo: list[c_ast.Node | int] = [function.body]
+    while todo[-1] is not foreach:
+        node = todo.pop()
+        if isinstance(node, int):  # the end of a block: how many variables there were before it
+            del decls[node:]
+        elif isinstance(node, c_ast.Decl):
+            decls.append(node)
+        else:
+            todo += [len(decls)] if isinstance(node, (c_ast.Compound, *LOOPS)) else []
+            todo += [child for _, child in node.children()][::-1]
     return {d.name: d for d in decls if d.name}
 
 
@@ -114,6 +110,17 @@ def _refuse_own_types(function: c_ast.FuncDef, foreach: c_ast.For) -> None:
             raise Refusal(
                 foreach.coord, f"type `{node.names[-1]}` is defined within the function", "move it to file scope"
             )
+
+
+def _refuse_deep(source: Source, foreach: c_ast.For) -> None:
+    bodies = {name: source.functions[name].body for name in marked_functions(source)}
+    deepest = too_deep(foreach.stmt, bodies)
+    if deepest is not None:
+        raise Refusal(
+            deepest.coord or foreach.coord,
+            f"more than {DEEPEST} levels of expressions and statements within a lookup",
+            "divide it, or put a part of it into a function without marks",
+        )
 
 
 def _refuse_own_labels(function: c_ast.FuncDef) -> set[str]:
@@ -140,6 +147,7 @@ def _refuse_directives(source: Source, body: c_ast.Node) -> None:
 
 
 def _lookup(source: Source, loop: Loop, function: c_ast.FuncDef, node: c_ast.For) -> Lookup:
+    _refuse_deep(source, node)
     _refuse_own_types(function, node)
     labels = _refuse_own_labels(function)
     outside = _declared_outside(function, node, source.typedefs)

@@ -10,7 +10,7 @@ from pycparser import c_ast
 from gopt.errors import Refusal
 from gopt.inline import EXPENSIVE
 from gopt.source import Source, read
-from gopt.tree import called, parts, text_of
+from gopt.tree import called, parts, text_of, too_deep, walk, whole
 
 SHARE = 0.05  # of all samples in the file: less is not worth a switch
 
@@ -106,13 +106,15 @@ def accesses_of(source: Source) -> list[_Access]:
     for name, function in source.functions.items():
         if function.coord.file != source.path:
             continue
-        _collect(function.body, name, out)
+        for node in whole(function.body):
+            out += _accesses_in(node, name)
     return out
 
 
-def _collect(node: c_ast.Node, function: str, out: list) -> None:
-    items = node.block_items if isinstance(node, c_ast.Compound) else getattr(node, "stmts", None)
-    before = node.coord.line if node.coord is not None else 0  # a mark can only precede what begins a line
+def _accesses_in(block: c_ast.Node, function: str) -> list[_Access]:
+    out = []
+    items = block.block_items if isinstance(block, c_ast.Compound) else getattr(block, "stmts", None)
+    before = block.coord.line if block.coord is not None else 0  # a mark can only precede what begins a line
     for item in items or []:
         begins, before = item.coord.line > before, item.coord.line
         heads = {c_ast.If: "cond", c_ast.Switch: "cond", c_ast.Return: "expr", c_ast.Decl: "init"}
@@ -120,12 +122,11 @@ def _collect(node: c_ast.Node, function: str, out: list) -> None:
         read_here = (
             getattr(item, heads[type(item)]) if type(item) in heads else item if isinstance(item, plain) else None
         )
-        if begins and read_here is not None and called(item) != EXPENSIVE:
+        if begins and read_here is not None and called(item) != EXPENSIVE and too_deep(read_here) is None:
             for address in _read_addresses(read_here):
                 if not re.search(r"\+\+|--|[\w)]\s*\(|[^=!<>]=[^=]", address):  # no effects, no calls
                     out.append(_Access(item.coord.line, address, function))
-    for _, child in node.children():
-        _collect(child, function, out)
+    return out
 
 
 def propose(path: str, flags: list[str], profile: str) -> str:
@@ -135,7 +136,7 @@ def propose(path: str, flags: list[str], profile: str) -> str:
     total = sum(samples.values())
     if total == 0:
         raise Refusal(profile, f"no samples of {Path(path).name}", "sample for longer, while lookups run")
-    marked = {n.coord.line for f in source.functions.values() for n in _marks(f.body)}
+    marked = {n.coord.line for f in source.functions.values() for n in walk(f.body) if called(n) == EXPENSIVE}
     accesses = accesses_of(source)
     by_line: dict[int, list[_Access]] = {}
     for access in accesses:
@@ -158,10 +159,3 @@ def propose(path: str, flags: list[str], profile: str) -> str:
         lines.insert(line - 1, mark)
     diff = difflib.unified_diff(source.lines, lines, path, path)
     return "".join(reversed(notes)) + "".join(diff)
-
-
-def _marks(node: c_ast.Node):
-    if called(node) == EXPENSIVE:
-        yield node
-    for _, child in node.children():
-        yield from _marks(child)

@@ -4,7 +4,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -12,11 +11,9 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from gopt.errors import Refusal
-from gopt.tree import tag_of
+from gopt.tree import called, tag_of, whole
 
 INCLUDE = Path(__file__).parent / "include"
-_DEEPEST = 250  # a sum of so many terms, or so many else if
-sys.setrecursionlimit(max(sys.getrecursionlimit(), 40 * _DEEPEST))
 ENCODING = {"encoding": "utf-8", "errors": "surrogateescape"}  # other bytes come out as they went in
 FOREACH, EXPENSIVE = "__gopt_foreach", "__gopt_expensive"
 
@@ -316,24 +313,15 @@ def _parse(text: str, path: str) -> c_ast.FileAST:
             "it reads C11 without GNU statement expressions, typeof and assembler; move what is not into a function of a "
             "system header (-isystem), or into another file",
         ) from None
-    _refuse_deep(tree)
     _name_offsetof(tree)
     return tree
 
 
-def _refuse_deep(tree: c_ast.FileAST) -> None:
-    """What passes over the tree recurses, and Python's stack has an end."""
-    todo: list[tuple[c_ast.Node, int]] = [(tree, 0)]
-    while todo:
-        node, depth = todo.pop()
-        if depth > _DEEPEST:
-            raise Refusal(node.coord, f"more than {_DEEPEST} levels of expressions and statements", "divide it")
-        todo += [(child, depth + 1) for _, child in node.children()]
-
-
-def _name_offsetof(node: c_ast.Node) -> None:
+def _name_offsetof(tree: c_ast.FileAST) -> None:
     """offsetof gets the compiler's name, and its members become text: they are no variables."""
-    if isinstance(node, c_ast.FuncCall) and isinstance(node.name, c_ast.ID) and node.name.name == "offsetof":
+    for node in whole(tree):
+        if called(node) != "offsetof":
+            continue
         node.name.name = _OFFSETOF
         holder, member = node.args, node.args.exprs[1]
         while isinstance(member, (c_ast.StructRef, c_ast.ArrayRef)):
@@ -343,8 +331,6 @@ def _name_offsetof(node: c_ast.Node) -> None:
             holder.exprs[1] = text
         else:
             holder.name = text
-    for _, part in node.children():
-        _name_offsetof(part)
 
 
 def _function(tokens: list[Token], item: Item) -> int | None:
@@ -464,8 +450,8 @@ def read(path: str, flags: list[str], all_bodies: bool = False) -> Source:
             source.functions[node.decl.name] = node
         elif isinstance(node, c_ast.Typedef):
             source.typedefs[node.name] = node.type
-        for _, part in node.children():
-            _collect_tags(part, source.tags)
+        structs = [n for n in whole(node) if isinstance(n, (c_ast.Struct, c_ast.Union)) and n.name and n.decls]
+        source.tags |= {n.name: n.decls for n in structs}
     return source
 
 
@@ -477,15 +463,11 @@ def _declares(node: c_ast.Node) -> list[str]:
 
 
 def _tags_and_enumerators(node: c_ast.Node) -> list[str]:
-    own = [node.name] if isinstance(node, c_ast.Enumerator) else []
-    defines = getattr(node, "decls" if isinstance(node, (c_ast.Struct, c_ast.Union)) else "values", None)
-    if isinstance(node, (c_ast.Struct, c_ast.Union, c_ast.Enum)) and node.name and defines:
-        own = [tag_of(node)]
-    return own + [name for _, part in node.children() for name in _tags_and_enumerators(part)]
-
-
-def _collect_tags(node: c_ast.Node, tags: dict[str, list]) -> None:
-    if isinstance(node, (c_ast.Struct, c_ast.Union)) and node.name and node.decls:
-        tags[node.name] = node.decls
-    for _, part in node.children():
-        _collect_tags(part, tags)
+    found = []
+    for part in whole(node):
+        defines = getattr(part, "decls" if isinstance(part, (c_ast.Struct, c_ast.Union)) else "values", None)
+        if isinstance(part, c_ast.Enumerator):
+            found.append(part.name)
+        elif isinstance(part, (c_ast.Struct, c_ast.Union, c_ast.Enum)) and part.name and defines:
+            found.append(tag_of(part))
+    return found

@@ -1,12 +1,16 @@
 """Small helpers for pycparser's trees, and the two nodes that gopt adds to them."""
 
 import copy
+import sys
 from collections.abc import Callable, Collection, Iterator
 
 from pycparser import c_ast, c_generator
 
 ASSIGNING = ("++", "--", "p++", "p--")
 LOOPS = (c_ast.For, c_ast.While, c_ast.DoWhile)
+# Levels of a lookup, such as terms of a sum or else if: what passes over it recurses, and Python's stack has an end.
+DEEPEST = 250
+sys.setrecursionlimit(max(sys.getrecursionlimit(), 40 * DEEPEST))
 
 
 class Wait(c_ast.Node):
@@ -79,9 +83,35 @@ def parts(node: c_ast.Node) -> Iterator[tuple[str, c_ast.Node]]:
 
 def walk(node: c_ast.Node) -> Iterator[c_ast.Node]:
     """The node and all below it that may name variables, in the text's order."""
-    yield node
-    for _, part in parts(node):
-        yield from walk(part)
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += [part for _, part in parts(node)][::-1]
+
+
+def whole(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    """The node and all below it, in the text's order."""
+    todo = [node]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += [child for _, child in node.children()][::-1]
+
+
+def too_deep(node: c_ast.Node, bodies: dict[str, c_ast.Node] | None = None) -> c_ast.Node | None:
+    """What is more than DEEPEST levels below `node`, the bodies of called functions included where `bodies` has them."""
+    bodies, todo, seen = bodies or {}, [(node, 0, ())], {}
+    while todo:
+        node, depth, within = todo.pop()
+        if depth > DEEPEST:
+            return node
+        name = called(node)
+        if name in bodies and name not in within and seen.get(name, -1) < depth:
+            seen[name] = depth
+            todo.append((bodies[name], depth + 1, (*within, name)))
+        todo += [(child, depth + 1, within) for _, child in node.children()]
+    return None
 
 
 def names(node: c_ast.Node) -> set[str]:

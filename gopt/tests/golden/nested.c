@@ -97,15 +97,11 @@ void walk(const uint32_t* table, uint32_t mask, const uint32_t* keys, uint32_t* 
             G_PREFETCH(&table[x[g_i] & mask]); G_PSS(&table[other[g_i] & mask], g_label_1); g_label_1:;
 #line 14 "input.c"
             x[g_i] += table[x[g_i] & mask] + table[other[g_i] & mask];
+          } else if ((x[g_i] % 5) == 1) {
+            break;
           } else {
-#line 15 "input.c"
-            if ((x[g_i] % 5) == 1) {
-              break;
-            } else {
-              seen[g_i][x[g_i] & 3] += step[g_i];
-            }
+            seen[g_i][x[g_i] & 3] += step[g_i];
           }
-#line 20 "input.c"
           switch (x[g_i] & 3) {
             case 0:
             case 1:
