@@ -4,8 +4,9 @@ where it is compiled."""
 import re
 from itertools import accumulate
 
+from gopt.errors import Refusal
 from gopt.lookup import Lookup
-from gopt.source import Macro
+from gopt.source import Macro, Source, Span, defined_at
 from gopt.tree import Inlined, walk
 
 _WORD = re.compile(r"[A-Za-z_$][\w$]*")
@@ -25,10 +26,31 @@ def checks(lookup: Lookup) -> list[tuple[str, str, str]]:
 
 
 def _numbers(lookup: Lookup) -> dict[str, str]:
-    """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of
-    others."""
-    macros, seen = lookup.loop.macros, set()
-    words = set(_WORD.findall(_text(lookup))) & set(macros)
+    """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of others.
+    Raises Refusal where one that a helper mentions is not the same any more where the output can check it."""
+    source, loop = lookup.source, lookup.loop
+    found = _mentioned(_text(source, Span(source.path, loop.first, loop.last, 0)), loop.macros)
+    helpers = {n.name for n in walk(lookup.body) if isinstance(n, Inlined)}
+    for helper in sorted(helpers & set(source.spans)):
+        span = source.spans[helper]
+        for name, value in sorted(_mentioned(_text(source, span), defined_at(source.macros, span.start)).items()):
+            later = loop.macros.get(name)
+            if later is None or later.rest.strip() != value:
+                now = "is not defined" if later is None else f"is `{later.rest.strip()}`"
+                raise Refusal(
+                    f"{span.file}:{span.first}",
+                    f"`{name}` is {value} in {helper}(), which has marks, but {now} at the loop that calls it (line "
+                    f"{loop.first}), where the output checks that the compiler has the same numbers as gopt",
+                    f"use two names, or an enumerator, or an #undef behind {loop.function}()",
+                )
+            found[name] = value
+    return found
+
+
+def _mentioned(text: str, macros: dict[str, Macro]) -> dict[str, str]:
+    """The numbers among `macros` that a text mentions."""
+    seen: set[str] = set()
+    words = set(_WORD.findall(text)) & set(macros)
     while words:
         seen |= words
         words = {word for name in words for word in _WORD.findall(macros[name].rest)} & set(macros) - seen
@@ -44,10 +66,6 @@ def _is_number(macro: Macro) -> bool:
     return own and whole and balanced and bool(_NUMBER.fullmatch(macro.rest)) and any(c.isdigit() for c in text)
 
 
-def _text(lookup: Lookup) -> str:
-    """What is written in the loop and in the helpers that are inlined."""
-    source, loop = lookup.source, lookup.loop
-    places = [(source.path, loop.first, loop.last)]
-    helpers = {n.name for n in walk(lookup.body) if isinstance(n, Inlined)}
-    places += [source.spans[name] for name in sorted(helpers) if name in source.spans]
-    return "".join("".join(source.text_of(file)[first - 1 : last]) for file, first, last in places)
+def _text(source: Source, span: Span) -> str:
+    """What is written there."""
+    return "".join(source.text_of(span.file)[span.first - 1 : span.last])

@@ -135,11 +135,11 @@ def _refuse_own_labels(function: c_ast.FuncDef) -> set[str]:
 def _refuse_directives(source: Source, body: c_ast.Node) -> None:
     """Within helpers that have become a part of the lookup; in the loop itself the reader has looked for them."""
     for name in sorted({n.name for n in walk(body) if isinstance(n, Inlined)} & set(source.spans)):
-        file, first, last = source.spans[name]
-        for number, line in enumerate(source.text_of(file)[first - 1 : last], first):
+        span = source.spans[name]
+        for number, line in enumerate(source.text_of(span.file)[span.first - 1 : span.last], span.first):
             if DIRECTIVE.match(line):
                 raise Refusal(
-                    f"{file}:{number}",
+                    f"{span.file}:{number}",
                     f"a preprocessor directive within {name}(), which has marks: only the branch that is taken now "
                     "would remain",
                     f"move it out of {name}(), around functions without marks that it calls",

@@ -90,6 +90,22 @@ class Macro:
     system: bool  # by the compiler or a header of its own
 
 
+def defined_at(macros: list[Macro], start: int) -> dict[str, Macro]:
+    """The macros that are defined at an offset of the preprocessed text, as they were defined last."""
+    known = {m.name: m for m in macros if m.start < start}
+    return {word: macro for word, macro in known.items() if macro.rest is not None}
+
+
+@dataclass
+class Span:
+    """Where a function stands: in lines [first, last] of `file`, and where it starts in the preprocessed text."""
+
+    file: str
+    first: int
+    last: int
+    start: int
+
+
 @dataclass
 class Lost:
     """Something that the tree does not say: lookups that contain it are refused."""
@@ -129,8 +145,8 @@ class Source:
     tags: dict[str, list] = field(default_factory=dict)  # members of structs and unions
     lost: dict[str, Lost] = field(default_factory=dict)  # by function
     order: dict[str, int] = field(default_factory=dict)  # of names at file scope, by first declaration
-    macros: set[str] = field(default_factory=set)  # that the file, and what it includes, define anywhere
-    spans: dict[str, tuple[str, int, int]] = field(default_factory=dict)  # of functions: file, first and last line
+    macros: list[Macro] = field(default_factory=list)  # that the file, and what it includes, define anywhere
+    spans: dict[str, Span] = field(default_factory=dict)  # of functions
     labels: dict[str, int] = field(default_factory=dict)  # helpers inlined so far, by batch function
 
     def text_of(self, file: str) -> list[str]:
@@ -357,8 +373,7 @@ def _find_loops(path, lines: list[str], tokens: list[Token], items: list[Item], 
             if tokens[opening].text != "{":
                 raise Refusal(where, "the body of foreach is not in braces", "write foreach (i, n) { ... }")
             last = _closing(tokens, opening)
-            known = {m.name: m for m in macros if m.start < tokens[start].start}  # as they were defined last
-            known = {word: macro for word, macro in known.items() if macro.rest is not None}
+            known = defined_at(macros, tokens[start].start)
             loop = Loop(tokens[start].line, tokens[last].line, tokens[name].text, tokens[name].line, known)
             head = range(tokens[item.first - 1].end if item.first else 0, tokens[item.body].start)
             loop.always_inline = any(what.token.start in head and "always_inline" in what.text for what in lost)
@@ -435,11 +450,12 @@ def read(path: str, flags: list[str], all_bodies: bool = False) -> Source:
     source = Source(
         path, lines, tree, loops, [path, *files], {t.text for t in tokens if t.text.isidentifier() and not t.system}
     )
-    source.macros = {macro.name for macro in macros}
+    source.macros = macros
     for item in items:
         name = _function(tokens, item) if item.body is not None else None
         if name is not None:
-            source.spans[tokens[name].text] = (tokens[item.first].file, tokens[item.first].line, tokens[item.last].line)
+            head, tail = tokens[item.first], tokens[item.last]
+            source.spans[tokens[name].text] = Span(head.file, head.line, tail.line, head.start)
         for what in lost if name is not None else ():
             if tokens[item.body].start <= what.token.start <= tokens[item.last].end:
                 source.lost.setdefault(tokens[name].text, what)

@@ -36,7 +36,7 @@ def transform(
         files += source.files
     if not re.fullmatch(r"\w*", suffix):
         raise Refusal("gopt", f"suffix '{suffix}'", "letters, digits and _ make a name")
-    taken = sorted((source.words | source.macros) & set(back.NAMES))
+    taken = sorted((source.words | {m.name for m in source.macros}) & set(back.NAMES))
     if taken:
         raise Refusal(path, f"`{taken[0]}` is a name that gopt uses", "rename it")
     lines = Lines(source)

@@ -98,3 +98,25 @@ def test_a_directive_within_a_helper_is_refused(tmp_path, monkeypatch, capsys):
     assert main(["transform", "in.c", "-o", "made.c"]) == 1
     assert "in.c:12: a preprocessor directive within follow()" in capsys.readouterr().err
     assert not Path("made.c").exists()
+
+
+def test_a_number_that_is_another_at_the_loop_is_refused(tmp_path, monkeypatch, capsys):
+    """The check stands before the loop: it could say nothing of what a helper's text meant."""
+    monkeypatch.chdir(tmp_path)
+    for directives, now in [
+        ("#undef STEPS\n", "is not defined"),
+        ("#undef STEPS\n#define STEPS 7\n", "is `7`"),
+        ("#undef STEPS\n#define STEPS(x) x\n", "is `(x) x`"),
+    ]:
+        Path("in.c").write_text(LOOKUP.replace("void look", directives + "void look").replace(", START(t)", ", t[0]"))
+        assert main(["transform", "in.c", "-o", "made.c"]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(f"in.c:8: `STEPS` is 5 in follow(), which has marks, but {now} at the loop"), error
+        assert "; use two names" in error and not Path("made.c").exists()
+    # Behind the loop, or where no number is meant that the command line could change, nothing is wrong.
+    plain = "static uint32_t plain(uint32_t x) { return x + STEPS; }\n#undef STEPS\n#define STEPS 8\n"
+    Path("in.c").write_text(
+        LOOKUP.replace("#define MORE", plain + "#define MORE").replace(", START(t)", ", plain(7)") + "#undef STEPS\n"
+    )
+    assert main(["transform", "in.c", "-o", "made.c"]) == 0
+    assert "STEPS was 8" in Path("made.c").read_text()
