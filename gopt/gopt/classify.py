@@ -19,6 +19,7 @@ from gopt.tree import (
     names,
     parts,
     plain_type,
+    replace,
     root,
     text_of,
     walk,
@@ -42,6 +43,7 @@ class Classifier:
         self.kinds = Kinds(lookup.source, self.known | lookup.private)
         self.own = set(lookup.private) | {lookup.index}  # each lookup has its own value of these
         self.used = names(lookup.body) & set(self.known) - self.own
+        self.see_through()
         self.overwritten: set[int] = set()  # by id: lvalues that `=` writes
         self.within: dict[int, c_ast.Node] = {}  # by id of an lvalue: its member or element that is named by it
         self.accesses: dict[str, list[c_ast.ArrayRef]] = {}  # elements, by array
@@ -53,6 +55,37 @@ class Classifier:
             if isinstance(node, c_ast.ArrayRef) and (found := root(node)) is not None:
                 outer = isinstance(self.within.get(id(node)), c_ast.ArrayRef)  # of a[1][2], all of it is looked at
                 self.accesses.setdefault(found.name, []).extend([] if outer else [node])
+
+    def see_through(self) -> None:
+        """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1), (&s)->m."""
+        for node in walk(self.lookup.body):
+            for slot, part in list(parts(node)):
+                replace(node, slot, part, self.plainly(part))
+
+    def plainly(self, node: c_ast.Node) -> c_ast.Node:
+        pointer = isinstance(node, c_ast.UnaryOp) and node.op == "*"
+        if not pointer and not isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
+            return node
+        base = self.plainly(node.expr if pointer else node.name)
+        index: c_ast.Node = c_ast.Constant("int", "0", node.coord)
+        if isinstance(node, c_ast.ArrayRef):
+            index = node.subscript
+            base, index = (index, base) if self.is_outer_array(index) else (base, index)
+        elif is_address(base) and root(base.expr) is not None and root(base.expr).name in self.used:
+            return base.expr if pointer else c_ast.StructRef(base.expr, ".", node.field, node.coord)
+        if isinstance(base, c_ast.BinaryOp) and base.op in ("+", "-"):
+            array, step = base.left, c_ast.UnaryOp("-", base.right) if base.op == "-" else base.right
+            array, step = (step, array) if base.op == "+" and self.is_outer_array(step) else (array, step)
+            if self.is_outer_array(array):
+                base, index = array, c_ast.BinaryOp("+", step, index) if isinstance(node, c_ast.ArrayRef) else step
+        if not self.is_outer_array(base) or (isinstance(node, c_ast.StructRef) and node.type == "."):
+            return node
+        element = c_ast.ArrayRef(base, index, node.coord)
+        return c_ast.StructRef(element, ".", node.field, node.coord) if isinstance(node, c_ast.StructRef) else element
+
+    def is_outer_array(self, node: c_ast.Node) -> bool:
+        found = root(node)
+        return found is not None and found.name in self.used and isinstance(self.kinds.of(node), c_ast.ArrayDecl)
 
     def sort(self) -> None:
         lookup = self.lookup
@@ -163,14 +196,40 @@ class Classifier:
             yield from ((arg, types[k] if k < len(types) else None) for k, arg in enumerate(node.args.exprs))
         elif isinstance(node, c_ast.Assignment) and node.op == "=":
             yield node.rvalue, self.kinds.of(node.lvalue)
-        elif isinstance(node, c_ast.Decl) and node.init is not None:
-            yield node.init, node.type
+        elif isinstance(node, (c_ast.Decl, c_ast.CompoundLiteral)) and node.init is not None:
+            yield from self.initialised(
+                node.init, node.type.type if isinstance(node.type, c_ast.Typename) else node.type
+            )
+        else:  # *p, p[k], p->m where p is not a name: gopt does not see what is written there
+            base = node.expr if isinstance(node, c_ast.UnaryOp) and node.op == "*" else None
+            base = node.name if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)) else base
+            if isinstance(base, (c_ast.Cast, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ExprList)):
+                yield base, self.kinds.of(base)
+
+    def initialised(self, value: c_ast.Node, kind: c_ast.Node | None) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
+        """The values in an initialiser, each with the type of what has it then (None: not known)."""
+        if not isinstance(value, c_ast.InitList):
+            yield value, kind
+            return
+        kind = self.kinds.plain(kind)
+        members = self.kinds.members(kind)
+        for place, one in enumerate(value.exprs):
+            inner = kind.type if isinstance(kind, c_ast.ArrayDecl) else None
+            if isinstance(one, c_ast.NamedInitializer):
+                if inner is None and len(one.name) == 1:
+                    inner = self.kinds.member(kind, getattr(one.name[0], "name", ""))
+                one = one.expr
+            elif place < len(members) and not any(isinstance(v, c_ast.NamedInitializer) for v in value.exprs[:place]):
+                inner = members[place].type
+            yield from self.initialised(one, inner)
 
     def led_to(self, value: c_ast.Node) -> str | None:
         """The array or struct declared outside, not constant, that an address leads to, unless to an element of the
         lookup's own."""
-        while isinstance(value, c_ast.Cast):
-            value = value.expr
+        while isinstance(value, (c_ast.Cast, c_ast.ExprList)):
+            value = value.expr if isinstance(value, c_ast.Cast) else value.exprs[-1]
+        if isinstance(value, c_ast.TernaryOp):
+            return self.led_to(value.iftrue) or self.led_to(value.iffalse)
         if isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-"):
             return None if names(value) & self.own else self.led_to(value.left) or self.led_to(value.right)
         if is_address(value):

@@ -4,7 +4,7 @@ from pycparser import c_ast
 
 from gopt.emit import Printer, mention_inlined, summary
 from gopt.interleave import argument
-from gopt.tree import Wait, parts, text_of, value_text, walk
+from gopt.tree import Wait, parts, replace, text_of, value_text, walk
 
 LANGUAGE = "C++"
 NAMES = ("g_count", "g_next", "g_lookup", "G_PREFETCH", "G_WAIT")
@@ -89,7 +89,7 @@ class Suspending(Printer):
                 node.quals = ["__restrict" if q == "restrict" else q for q in node.quals]  # C++ has no other
             for slot, part in parts(node):
                 if _is_null(part):
-                    _replace(node, slot, part, c_ast.ID("nullptr", part.coord))
+                    replace(node, slot, part, c_ast.ID("nullptr", part.coord))
 
     def wait(self, node: Wait, depth: int) -> None:
         *first, last = [argument(text_of(address)) for address in node.addresses]
@@ -100,11 +100,6 @@ class Suspending(Printer):
 def _is_null(node: c_ast.Node) -> bool:
     """What C's NULL stands for, and C++ does not take for a pointer of another type."""
     return isinstance(node, c_ast.Cast) and text_of(node) == "(void *) 0"
-
-
-def _replace(node: c_ast.Node, slot: str, old: c_ast.Node, new: c_ast.Node) -> None:
-    value = getattr(node, slot)
-    setattr(node, slot, [new if part is old else part for part in value] if isinstance(value, list) else new)
 
 
 def write(lookup, lines, group: int, number: int) -> None:

@@ -63,13 +63,15 @@ class Kinds:
         kind = self.of(node)
         return self.plain(kind.type) if isinstance(kind, (c_ast.PtrDecl, c_ast.ArrayDecl)) else None
 
-    def member(self, kind: c_ast.Node | None, name: str) -> c_ast.Node | None:
+    def members(self, kind: c_ast.Node | None) -> list[c_ast.Decl]:
+        """Those of a struct or union, in its order."""
         inner = getattr(kind, "type", kind)
         if not isinstance(inner, (c_ast.Struct, c_ast.Union)):
-            return None
-        for decl in inner.decls or self.source.tags.get(inner.name) or []:
-            if not isinstance(decl, c_ast.Decl):
-                continue
+            return []
+        return [d for d in inner.decls or self.source.tags.get(inner.name) or [] if isinstance(d, c_ast.Decl)]
+
+    def member(self, kind: c_ast.Node | None, name: str) -> c_ast.Node | None:
+        for decl in self.members(kind):
             if decl.name == name:
                 return self.plain(decl.type)
             found = self.member(decl.type, name) if decl.name is None else None

@@ -139,6 +139,12 @@ def rewrite(node: c_ast.Node, change: Callable[[c_ast.Node], c_ast.Node]) -> c_a
     return node
 
 
+def replace(node: c_ast.Node, slot: str, old: c_ast.Node, new: c_ast.Node) -> None:
+    """Puts `new` where parts() has found `old`."""
+    value = getattr(node, slot)
+    setattr(node, slot, [new if part is old else part for part in value] if isinstance(value, list) else new)
+
+
 def tag_of(node: c_ast.Struct | c_ast.Union | c_ast.Enum) -> str:
     """As C writes it: struct node."""
     return f"{type(node).__name__.lower()} {node.name}"

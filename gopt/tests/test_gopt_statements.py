@@ -133,6 +133,19 @@ BOTH = {  # name: text
         "static uint32_t total(const uint32_t* a, int n) { uint32_t x = 0; while (n > 0) x += a[--n]; return x; }",
         before="uint32_t a[4] = {1, 2, 3, 4}, r[256]; struct s s = {t[0], 2};",
     ),
+    "elements of an array outside, by *": whole(
+        "*(r + i) = t[i]; g_expensive(&t[t[i]]); *(*(m + i) + 1) = *(i + r); (&m[i])[0][0] = *m[i] + *(e + 2);\n"
+        "out[i] = *(r + i) + *(*(m + i) + 1) + (&s)->a + q->b + *a + t[t[i]];",
+        "struct s { uint32_t a, b; };",
+        before="uint32_t r[256], m[256][2] = {{0}}, a[256] = {3}; const uint32_t* const e = a;\n"
+        "  const struct s s = {t[0], 2}, q[1] = {{4, 5}};",
+    ),
+    "addresses in braces, to read": whole(
+        "struct s s = {a, .q = {a + 1, &a[2]}}; const uint32_t* p[2] = {a, a + 3}; g_expensive(&t[i]);\n"
+        "out[i] = s.p[1] + *s.q[0] + *s.q[1] + *p[1] + t[i];",
+        "struct s { const uint32_t* p; const uint32_t* q[2]; };",
+        before="uint32_t a[4] = {t[0], 2, 3, 4};",
+    ),
     "sums of many kinds": whole(
         "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } s += (int)(x * 0.3) + f(x) + q[x & 1].n + *q[0].p;\n"
         "s -= two + __builtin_popcount(x) + ((void)x, -(int)x) + (x & 4 ? 1 : (int)sizeof x); out[i] = x;",
