@@ -440,6 +440,13 @@ def read(path: str, flags: list[str], all_bodies: bool = False) -> Source:
             raise
         tree = _parse(_without_bodies(text, tokens, items, needed), path)
     loops = _find_loops(path, lines, tokens, items, lost, macros)
+    lone = next((t for t in tokens if t.text == FOREACH), None)
+    if not loops and lone is not None:
+        raise Refusal(
+            f"{lone.file}:{lone.line}",
+            "foreach in what gopt does not take for a function of this file",
+            "write it in this file, not in one that it includes, and parameters' types within ( ), not behind",
+        )
     if not loops:
         raise Refusal(
             path,

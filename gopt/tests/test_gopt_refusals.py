@@ -89,6 +89,11 @@ CASES = {  # name: text, the refusal's line, words of it
     "no braces": (HEAD + "  foreach (i, n)\n    out[i] = 0;\n}\n", FIRST, "not in braces"),
     "shared line": (HEAD + "  if (n) foreach (i, n) {\n  }\n}\n", FIRST, "begin a line with foreach"),
     "no foreach": ("int x;\n", None, "no function of this file has a foreach loop"),
+    "a batch in the style of K&R": (
+        '#include "gopt.h"\nvoid look(t, n) const int* t; int n;\n{\n  foreach (i, n) {\n    g_expensive(t);\n  }\n}\n',
+        4,
+        "does not take for a function",
+    ),
     "not C": (in_loop(MARK, "out[i] = t[i] ?: 1;"), FIRST + 2, "not C that gopt can read"),
     "statement expression": (in_loop(MARK, "out[i] = ({ 1; });"), FIRST + 2, "a statement within an expression"),
     "text behind the brace": (
