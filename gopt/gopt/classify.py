@@ -57,7 +57,8 @@ class Classifier:
                 self.accesses.setdefault(found.name, []).extend([] if outer else [node])
 
     def see_through(self) -> None:
-        """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1), (&s)->m."""
+        """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1),
+        (&s)->m."""
         for node in walk(self.lookup.body):
             for slot, part in list(parts(node)):
                 replace(node, slot, part, self.plainly(part))
@@ -256,7 +257,8 @@ class Classifier:
 
 
 def _chain(access: c_ast.Node, within: dict[int, c_ast.Node]) -> Iterator[c_ast.Node]:
-    """`access`, the member or element that is named by it, one of that, and so on. `within`: by id of what they are of."""
+    """`access`, the member or element that is named by it, one of that, and so on. `within`: by id of what they are
+    of."""
     while access is not None:
         yield access
         access = within.get(id(access))

@@ -100,7 +100,8 @@ def whole(node: c_ast.Node) -> Iterator[c_ast.Node]:
 
 
 def too_deep(node: c_ast.Node, bodies: dict[str, c_ast.Node] | None = None) -> c_ast.Node | None:
-    """What is more than DEEPEST levels below `node`, the bodies of called functions included where `bodies` has them."""
+    """What is more than DEEPEST levels below `node`, the bodies of called functions included where `bodies` has
+    them."""
     bodies, todo, seen = bodies or {}, [(node, 0, ())], {}
     while todo:
         node, depth, within = todo.pop()
