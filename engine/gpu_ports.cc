@@ -329,8 +329,7 @@ void GpuPorts::look() {
     try {
       new_connection(port);
     } catch (const Error& error) {
-      std::fprintf(stderr, "heddle: GPU port %s: its peer's memory cannot be used: %s\n", port.name.c_str(),
-                   error.what());
+      port.say(std::string("its peer's memory cannot be used: ") + error.what());
       port.disconnect("the GPU cannot use the memory");
     }
   }
@@ -345,7 +344,7 @@ void GpuPorts::look() {
     RingPort& liar = fault == gpu::kRxIndexLies
                          ? *way.from
                          : *std::ranges::find(way.to, size_t{fault - gpu::kTxIndexLies}, &Exit::number)->port;
-    std::fprintf(stderr, "heddle: GPU port %s: %s; it is disconnected\n", liar.name.c_str(), gpu::text(fault));
+    liar.say(std::string(gpu::text(fault)) + "; it is disconnected");
     liar.memif->disconnect(gpu::text(fault));
   }
   begin_those_that_can();  // without those that have lied
@@ -360,9 +359,9 @@ void GpuPorts::tell_problem(RingPort& port) {
   std::string problem = port.refusal();
   if (!problem.empty()) problem = "no connection at " + port.socket() + ": " + problem;
   if (now - port.reached > kSilentFor) problem = "its peer is not there: " + port.unreachable();
-  if (problem.empty() || problem == port.told) return;
+  if (problem.empty() || problem == port.told || !port.may_say()) return;
   port.told = problem;
-  std::fprintf(stderr, "heddle: GPU port %s: %s\n", port.name.c_str(), problem.c_str());
+  port.say(problem);
 }
 
 microseconds GpuPorts::wake_peers() {

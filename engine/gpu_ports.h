@@ -135,8 +135,8 @@ class GpuPorts {
   void wake();
   void serve();
   void look();
-  /** Says on standard error why there is no connection, once for each reason: a peer has refused it, or cannot be
-   *  reached for two seconds. */
+  /** Says why there is no connection, once for each reason: a peer has refused it, or cannot be reached for two
+   *  seconds. */
   static void tell_problem(RingPort& port);
   /** Interrupts those that wait for packets; returns when to look again, at the latest. */
   std::chrono::microseconds wake_peers();

@@ -145,6 +145,23 @@ int RingPort::descriptor() const { return remote() ? remote()->descriptor() : me
 
 void RingPort::disconnect(const std::string& reason) { remote() ? remote()->disconnect() : memif->disconnect(reason); }
 
+bool RingPort::may_say() const {
+  return said == std::chrono::steady_clock::time_point{} ||
+         std::chrono::steady_clock::now() - said >= std::chrono::seconds(1);
+}
+
+void RingPort::say(const std::string& what) {
+  if (!may_say()) {
+    ++unsaid;
+    return;
+  }
+  std::string text;
+  for (const char c : what) text += c >= ' ' && c <= '~' ? std::string(1, c) : format("\\%03o", c & 0xff);
+  if (unsaid > 0) text += format(" (%ju messages before this one were left out)", uintmax_t{unsaid});
+  std::fprintf(stderr, "heddle: GPU port %s: %s\n", name.c_str(), text.c_str());
+  said = std::chrono::steady_clock::now(), unsaid = 0;
+}
+
 std::string RingPort::refusal() const {
   if (remote() != nullptr) return remote()->problem();
   return memif->refused() && unreachable().empty() ? memif->problem() : "";

@@ -76,6 +76,10 @@ struct RingPort {
   void serve();
   int descriptor() const;  ///< what to wait for; -1: nothing
   void disconnect(const std::string& reason);
+  /** Says something about it on standard error, what peers have written in ASCII; not more than once a second, for peers
+   *  may be hostile, but then how much has been left out. */
+  void say(const std::string& what);
+  bool may_say() const;
   std::string refusal() const;  ///< why the last connection has ended before it was up; "": it has not
   /** Why its peer, which it is to call, has not been reached the last time; "": it has, or the peer calls. */
   const std::string& unreachable() const { return remote() ? remote()->unreachable() : memif->unreachable(); }
@@ -97,6 +101,8 @@ struct RingPort {
   memif::Region rings;                     ///< a client's
   std::unique_ptr<memif::Port> memif;
   std::string told;                                 ///< why its peers have not been connected to, as last printed
+  std::chrono::steady_clock::time_point said{};     ///< when something was, the last time
+  uint64_t unsaid = 0;                              ///< what has been left out since
   std::chrono::steady_clock::time_point reached{};  ///< when its peer was, the last time, or when it was opened
   std::unique_ptr<SoftNicPort> nic;                 ///< in memif's place
   const std::shared_ptr<softnic::Counts> losses = std::make_shared<softnic::Counts>();

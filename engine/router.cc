@@ -78,10 +78,22 @@ void read_launch(Node& node, click::Arguments& arguments) {
     if (!click::parse(text, value)) arguments.error(keyword, "true or false");
     return value;
   };
+  // The words of the thesis beside ours. Its elements stand for LAUNCH async, which PERSISTENT makes another mode.
   const auto persistent = yes_or_no("PERSISTENT");
-  if (persistent) node.launch = *persistent ? LaunchMode::persistent : LaunchMode::async;
-  if (const auto zerocopy = yes_or_no("ZEROCOPY"))
-    node.transport = *zerocopy ? Transport::zerocopy : Transport::coalescent;
+  if (persistent && node.launch && node.launch != LaunchMode::async &&
+      *persistent != (node.launch == LaunchMode::persistent))
+    arguments.error(format("PERSISTENT %s is at odds with LAUNCH %s; leave one of the two out",
+                           *persistent ? "true" : "false", launch.c_str()));
+  if (persistent == true)
+    node.launch = LaunchMode::persistent;
+  else if (persistent == false && !node.launch)
+    node.launch = LaunchMode::async;
+  if (const auto zerocopy = yes_or_no("ZEROCOPY")) {
+    const auto wanted = *zerocopy ? Transport::zerocopy : Transport::coalescent;
+    if (node.transport && node.transport != Transport::coalescent && node.transport != wanted)
+      arguments.error(format("ZEROCOPY is at odds with TRANSPORT %s; leave one of the two out", name(*node.transport)));
+    node.transport = wanted;
+  }
   node.gets_lists = node.transport == Transport::commlist;
   if (persistent == true && node.gets_lists) node.transport = Transport::direct;
   if (persistent == true && node.transport == Transport::coalescent) node.transport = Transport::zerocopy;
@@ -106,8 +118,10 @@ void read_latency(Node& node, click::Arguments& arguments) {
   std::string text;
   arguments.keyword("LATENCY", text);
   click::Duration latency;
-  if (!text.empty() && (!arguments.read(text, latency) || latency.microseconds == 0))
-    arguments.error("LATENCY", "a time of 1us or more, such as 200us");
+  constexpr uint64_t kLongestUs = 1000000;
+  if (!text.empty() &&
+      (!arguments.read(text, latency) || latency.microseconds == 0 || latency.microseconds > kLongestUs))
+    arguments.error("LATENCY", "a time from 1us to 1s, such as 200us");
   node.latency_us = latency.microseconds;
 }
 

@@ -116,6 +116,19 @@ const Node* node_with(const char* keyword, std::optional<Mode> Node::*mode, cons
   return named;
 }
 
+/** What a node says of how packets get to a GPU from packet threads, or null. */
+const char* launch_keyword(const Node& node) {
+  if (node.latency_us > 0) return "LATENCY";
+  if (node.launch) return "LAUNCH or PERSISTENT";
+  if (node.limits.batch > 0) return "MAX_BATCH";
+  if (node.limits.capacity > 0) return "CAPACITY";
+  if (node.limits.lists > 0) return "LISTS_PER_CORE or QUEUES_PER_CORE";
+  if (!node.blocking) return "BLOCKING false";
+  if (node.transport && *node.transport != Transport::direct && *node.transport != Transport::gather)
+    return "TRANSPORT";
+  return nullptr;
+}
+
 }  // namespace
 
 gpu::Span hull(const Plan& plan, const Segment& segment, AtomSet fields) {
@@ -281,10 +294,11 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
       const auto tighten = [](int& limit, int other) {
         limit = limit == 0 || (0 < other && other < limit) ? other : limit;
       };
-      if (node.latency_us > 0 && segment.has_rings())
-        diagnostics.error(node.where, "'" + node.element->name +
-                                          "': LATENCY: between GPU ports the GPU takes packets as they come, and none "
-                                          "waits for others; leave it out");
+      if (const char* keyword = segment.has_rings() ? launch_keyword(node) : nullptr; keyword != nullptr)
+        diagnostics.error(node.where,
+                          format("'%s': %s: between GPU ports the GPU takes packets as they come, from where they lie, "
+                                 "and none waits for others; leave it out",
+                                 node.element->name.c_str(), keyword));
       if (node.latency_us > 0)
         named_latency = named_latency == 0 ? node.latency_us : std::min(named_latency, node.latency_us);
       tighten(segment.limits.batch, node.limits.batch);

@@ -125,21 +125,27 @@ TEST(LatencyPlan, ASegmentHasTheShortestBudgetOfItsFunctions) {
   EXPECT_EQ(plan_text("TestSource -> XOR(1) -> TestSink;", "simt").find("latency "), std::string::npos);
 }
 
-TEST(LatencyPlan, ABudgetIsAMicrosecondOrMore) {
-  for (const std::string time : {"soon", "0", "0us", "100ns"})
+TEST(LatencyPlan, ABudgetIsFromAMicrosecondToASecond) {
+  for (const std::string time : {"soon", "0", "0us", "100ns", "200", "1.1s"})
     EXPECT_NE(mistakes("TestSource -> x :: XOR(1, LATENCY " + time + ") -> TestSink;", "simt")
-                  .find("XOR 'x': LATENCY: '" + time + "' is not a time of 1us or more, such as 200us"),
+                  .find("XOR 'x': LATENCY: '" + time + "' is not a time from 1us to 1s, such as 200us"),
               std::string::npos)
         << time;
   EXPECT_EQ(mistakes("TestSource -> XOR(1, LATENCY 1us) -> TestSink;", "simt"), "");
 }
 
 TEST(LatencyPlan, NobodyWaitsBetweenGpuPorts) {
-  const auto chain = [](const std::string& latency) {
-    return "FromGPUPort(a, SOCKET /run/a.sock) -> x :: XOR(1" + latency + ") -> ToGPUPort(b, SOCKET /run/b.sock);";
+  const auto chain = [](const std::string& more) {
+    return "FromGPUPort(a, SOCKET /run/a.sock) -> x :: XOR(1" + more + ") -> ToGPUPort(b, SOCKET /run/b.sock);";
   };
-  EXPECT_EQ(mistakes(chain(""), "simt"), "");
-  EXPECT_NE(mistakes(chain(", LATENCY 200us"), "simt").find("'x': LATENCY: between GPU ports"), std::string::npos);
+  for (const char* more : {"", ", TRANSPORT direct", ", TRANSPORT gather", ", BLOCKING true"})
+    EXPECT_EQ(mistakes(chain(more), "simt"), "") << more;
+  for (const std::string more : {"LATENCY 200us", "LAUNCH async", "PERSISTENT true", "MAX_BATCH 32", "CAPACITY 2",
+                                 "LISTS_PER_CORE 3", "QUEUES_PER_CORE 3", "BLOCKING false", "TRANSPORT landing"}) {
+    const std::string said = mistakes(chain(", " + more), "simt"), keyword = more.substr(0, more.find(' '));
+    EXPECT_NE(said.find("between GPU ports the GPU takes packets as they come"), std::string::npos) << more;
+    EXPECT_NE(said.find(keyword), std::string::npos) << said;
+  }
 }
 
 }  // namespace

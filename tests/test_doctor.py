@@ -56,6 +56,15 @@ def test_a_machine_that_has_everything(heddle, machine):
     assert "good 0000:3b:00.0 PCIe link: 32.0 GT/s PCIe x16" in text
 
 
+NO_REGION = "0x0 0x0 0x0"
+# Its regions have 64 bits, the first one, too: PCI's BARs 0, 2 and 4.
+HOPPER = f"""0x000038c042000000 0x000038c042ffffff 0x000000000014220c
+{NO_REGION}
+0x000038a000000000 0x000038bfffffffff 0x000000000014220c
+{NO_REGION}
+0x000038c040000000 0x000038c041ffffff 0x000000000014220c"""
+
+
 @pytest.mark.parametrize(
     ("change", "what", "state", "words"),
     [
@@ -63,6 +72,9 @@ def test_a_machine_that_has_everything(heddle, machine):
         ({"current_link_speed": "2.5 GT/s PCIe"}, "0000:3b:00.0 PCIe link", "note", ["2.5", "idle"]),
         ({"resource": "0x1 0x2 0x0\n0x380000000000 0x38000fffffff 0x0"}, "0000:3b:00.0 BAR 1", "note", ["256 MB"]),
         ({"resource": ""}, "0000:3b:00.0 BAR 1", "note", ["not shown"]),
+        ({"resource": f"0xc7000000 0xc7ffffff 0x40200\n{NO_REGION}"}, "0000:3b:00.0 BAR 1", "note", ["not shown"]),
+        ({"resource": HOPPER}, "0000:3b:00.0 BAR 1", "good", ["131072 MB"]),
+        ({"max_link_width": ""}, "0000:3b:00.0 PCIe link", "note", ["x16", "does not show"]),
     ],
 )
 def test_a_gpu_that_is_held_up(heddle, machine, change, what, state, words):

@@ -88,6 +88,8 @@ Finding pcie_link(const fs::path& device, const std::string& name) {
                     most_width = line_of(device / "max_link_width");
   if (speed.empty() || width.empty()) return {Finding::note, what, "not shown by the kernel (a virtual machine?)", ""};
   const std::string is = speed + " x" + width;
+  if (most_speed.empty() || most_width.empty())
+    return {Finding::note, what, is + "; the kernel does not show what the GPU could have", ""};
   if (width != most_width)
     return {Finding::bad, what, is + ", the GPU has x" + most_width,
             "put it into a slot with all lanes; every transport is bound by this link"};
@@ -97,14 +99,20 @@ Finding pcie_link(const fs::path& device, const std::string& name) {
   return {Finding::good, what, is, ""};
 }
 
-// BAR 1 is the window through which others reach GPU memory. Line 2 of `resource`: start, end, flags.
+// NVIDIA's BAR 1 is the window through which others reach GPU memory: the second region that is there, which PCI counts as
+// its BAR 2 where the one before has 64 bits. A line of `resource`: start, end, flags; zeros if there is no region.
 Finding bar(const fs::path& device, const std::string& name) {
   std::ifstream file(device / "resource");
-  std::string line;
-  for (int i = 0; i < 2; ++i) std::getline(file, line);
-  std::istringstream words(line);
   uint64_t start = 0, end = 0;
-  words >> std::hex >> start >> end;
+  constexpr int kBars = 6;
+  int regions = 0;
+  std::string line;
+  for (int i = 0; i < kBars && regions < 2 && std::getline(file, line); ++i) {
+    start = end = 0;
+    std::istringstream(line) >> std::hex >> start >> end;
+    if (start < end) ++regions;
+  }
+  if (regions < 2) start = end = 0;
   const std::string what = name + " BAR 1";
   if (end <= start) return {Finding::note, what, "not shown by the kernel", ""};
   const double megabytes = static_cast<double>(end - start + 1) / (1 << 20);
@@ -202,8 +210,8 @@ std::vector<Finding> examine_machine(const std::string& root, bool cuda_works) {
     list.push_back(pcie_link(device, name));
     list.push_back(bar(device, name));
     if (const std::string node = line_of(device / "numa_node"); !node.empty() && node != "-1")
-      list.push_back(
-          {Finding::note, name + " NUMA node", node, "packet threads on cores of this node are fastest (-l)"});
+      list.push_back({Finding::note, name + " NUMA node", node,
+                      "packet threads on cores of this node are fastest (--dpdk \"-l CORES\")"});
   }
   list.push_back(gpudirect(root));
   list.push_back(library("NVRTC", {"libnvrtc.so.13", "libnvrtc.so.12"},

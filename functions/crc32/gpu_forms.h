@@ -6,7 +6,7 @@ namespace heddle {
 
 /** GPUSetCRC32CommList: SetCRC32 on a GPU, which gets its packets by lists.
  *
- *      GPUSetCRC32CommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT, DEVICE])
+ *      GPUSetCRC32CommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT])
  *
  *  SetCRC32(VARIANT click) with DEVICE gpu, TRANSPORT commlist and LAUNCH async; keywords as GPUEtherMirrorCommList has
  *  them.
@@ -26,7 +26,7 @@ class GPUSetCRC32CommList : public Compound {
 /** GPUSetCRC32Coalescent: SetCRC32 on a GPU, which gets whole packets side by side.
  *
  *      GPUSetCRC32Coalescent(MAX_PKT_SIZE bytes[, keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY,
- *          PERSISTENT, DEVICE])
+ *          PERSISTENT])
  *
  *  SetCRC32(VARIANT click) with DEVICE gpu and LAUNCH async; keywords as GPUEtherMirrorCoalescent has them. Packets
  *  longer than MAX_PKT_SIZE are dropped (by a CheckLength). As much is packed as a packet is long, not MAX_PKT_SIZE.

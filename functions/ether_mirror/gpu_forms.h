@@ -6,7 +6,7 @@ namespace heddle {
 
 /** GPUEtherMirrorCommList: EtherMirror on a GPU, which gets its packets by lists.
  *
- *      GPUEtherMirrorCommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT, DEVICE])
+ *      GPUEtherMirrorCommList([keywords MAX_BATCH, CAPACITY, LISTS_PER_CORE, BLOCKING, PERSISTENT])
  *
  *  EtherMirror with DEVICE gpu, TRANSPORT commlist and LAUNCH async, under the name and with the keywords of T.
  *  Barbette's FastClick. MAX_BATCH: packets of a batch that go to the GPU; those behind are dropped ("max_batch").
@@ -16,7 +16,8 @@ namespace heddle {
  *  in turn, a CUDA stream each (default 4, at most 16). BLOCKING: when all lists are full, wait (true, default) or drop
  *  ("no_slot"). PERSISTENT true: a resident kernel polls the lists, and reads and writes packets where they lie, in
  *  host memory (TRANSPORT direct), for the copy engine only works beside launches. DPDKInfo's POOL says otherwise where
- *  they lie. Nothing of it falls back to the CPU: without a GPU the chain does not start.
+ *  they lie. Nothing of it falls back to the CPU: without a GPU the chain does not start. It is on the first GPU; for
+ *  another one write what it stands for, with DEVICE gpu1.
  *
  *  Example:
  *
@@ -32,8 +33,7 @@ class GPUEtherMirrorCommList : public Compound {
 
 /** GPUEtherMirrorCoalescent: EtherMirror on a GPU, which gets the addresses of packets side by side.
  *
- *      GPUEtherMirrorCoalescent([keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY, PERSISTENT,
- *          DEVICE])
+ *      GPUEtherMirrorCoalescent([keywords MAX_BATCH, CAPACITY, QUEUES_PER_CORE, BLOCKING, ZEROCOPY, PERSISTENT])
  *
  *  EtherMirror with DEVICE gpu and LAUNCH async; the CPU packs the twelve bytes that the function wants of each packet.
  *  ZEROCOPY false (default): the copy engine takes them to GPU memory and back (TRANSPORT coalescent); true: the kernel

@@ -6,7 +6,7 @@ namespace heddle {
 
 /** GPUIPLookup: a linear look-up of IPv4 destinations on a GPU, which gets its packets by lists.
  *
- *      GPUIPLookup(TABLE number[, keywords FOLDER, CAPACITY, LISTS_PER_CORE, MAX_BATCH, BLOCKING, PERSISTENT, DEVICE])
+ *      GPUIPLookup(TABLE number[, keywords FOLDER, CAPACITY, LISTS_PER_CORE, MAX_BATCH, BLOCKING, PERSISTENT])
  *
  *  Takes whole Ethernet frames, whose destination it reads at byte 30, and sends those with a route to its one output;
  *  others are dropped ("no_route"). The routes are those of the file tableNUMBER.routes in FOLDER, by default the
@@ -34,7 +34,7 @@ class GPUIPLookup : public Compound {
 /** GPUIPLookupWithCopy: a linear look-up of IPv4 destinations on a GPU, which gets the addresses side by side.
  *
  *      GPUIPLookupWithCopy(TABLE number[, keywords FOLDER, CAPACITY, QUEUES_PER_CORE, MAX_BATCH, BLOCKING, ZEROCOPY,
- *          PERSISTENT, DEVICE])
+ *          PERSISTENT])
  *
  *  As GPUIPLookup, but the CPU packs the destinations: TRANSPORT coalescent, or zerocopy with ZEROCOPY true.
  */
