@@ -150,7 +150,8 @@ def nft_match(rng, with_ip6):
         address6 = rng.choice(ADDRESSES6)
         matches += [
             f"ip6 {rng.choice(['saddr', 'daddr'])} {rng.choice(['', '!= '])}{address6}/{rng.choice([31, 32, 33, 48, 64, 127, 128])}",
-            f"ip6 saddr {ADDRESSES6[0]}-{ADDRESSES6[2]}",
+            f"ip6 saddr {rng.choice(['', '!= '])}{ADDRESSES6[0]}-{ADDRESSES6[2]}",
+            f"ip6 daddr {rng.choice(['', '!= '])}{{ {ADDRESSES6[0]}-{ADDRESSES6[1]}, {ADDRESSES6[3]} }}",
             f"ip6 nexthdr {rng.choice(['tcp', 'udp', 'ipv6-icmp'])}",
             "icmpv6 type echo-request",
             f"meta nfproto {rng.choice(['ipv4', 'ipv6'])}",
@@ -481,8 +482,8 @@ def ip6tables_rule(rng, chain="FORWARD"):
                     f"{negate()}-s {address}/{length}",
                     f"{negate()}-d {address}/{length}",
                     f"{negate()}-d {address}/ffff:ffff::ffff",
-                    f"-m iprange --src-range {ADDRESSES6[0]}-{ADDRESSES6[2]}",
-                    f"-m iprange --dst-range {ADDRESSES6[1]}-{ADDRESSES6[3]}",
+                    f"-m iprange {negate()}--src-range {ADDRESSES6[0]}-{ADDRESSES6[2]}",
+                    f"-m iprange {negate()}--dst-range {ADDRESSES6[1]}-{ADDRESSES6[3]}",
                 ]
             )
         )

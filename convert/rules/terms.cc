@@ -118,12 +118,17 @@ std::vector<Term> negation(const Term& term) {
   std::vector<Term> result;
   for (const Alternative& alternative : term) {
     Term differs;
+    Alternative held;  // the conditions before, if what is left of several alternatives is not to match twice
     for (const Condition& condition : alternative) {
       if (condition.place == kIpVersion && alternative.size() > 1) {
         result.push_back({{condition}});
         continue;
       }
-      for (const Condition& other : negated(condition)) differs.push_back({other});
+      for (const Condition& other : negated(condition)) {
+        differs.push_back(held);
+        differs.back().push_back(other);
+      }
+      if (term.size() > 1) held.push_back(condition);
     }
     result.push_back(differs);
   }
