@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <memory>
+#include <utility>
 
 #include "click/arguments.h"
 #include "core/clock.h"
@@ -241,15 +241,7 @@ void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
     std::error_code ignored;  // if the folder is not there, the file cannot be made
     const auto folder = std::filesystem::path(flow.file).parent_path();
     if (is_new && !folder.empty()) std::filesystem::create_directories(folder, ignored);
-    // Empties the file, and refuses one that others read or write.
-    std::unique_ptr<capture::Output> output;
-    if (is_new || flow.file == "-") output = std::make_unique<capture::Output>(flow.file, "'" + name + "'");
-    const int file = output ? output->descriptor() : open(flow.file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    int error =
-        file < 0 ? errno : capture::write_all(file, (goes_on ? std::string() : header(aggregate, flow)) + flow.text);
-    if (const int closed = output ? output->close() : file < 0 || close(file) == 0 ? 0 : errno; error == 0)
-      error = closed;
-    if (error != 0) throw Error("cannot write '" + flow.file + "': " + std::strerror(error));
+    write(flow.file, (goes_on ? std::string() : header(aggregate, flow)) + flow.text, !is_new);
     wrote_last_[flow.file] = aggregate;
     flow.headed = true;
     written_.fetch_add(flow.in_text, std::memory_order_relaxed);
@@ -260,6 +252,34 @@ void ToIPFlowDumps::write(uint32_t aggregate, Flow& flow) {
   }
   flow.text = {};
   flow.in_text = 0;
+}
+
+void ToIPFlowDumps::write(const std::string& file, std::string_view text, bool goes_on) {
+  const auto fails = [&](const std::string& why) { throw Error("cannot write '" + file + "': " + why); };
+  std::error_code unknown;
+  if (goes_on && std::filesystem::is_regular_file(file, unknown)) {
+    const int descriptor = open(file.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    int error = descriptor < 0 ? errno : capture::write_all(descriptor, text);
+    if (descriptor >= 0 && close(descriptor) != 0 && error == 0) error = errno;
+    return error == 0 ? void() : fails(std::strerror(error));
+  }
+  // Empties a file, and refuses one that others read or write.
+  const bool waits = has_patience_with(file);
+  capture::Output output(
+      file, "'" + name + "'", waits ? stopping_ : [] { return true; });
+  if (output.write(text, waits) < text.size()) {
+    if (is_to_end()) given_up_.insert(file);
+    fails(output.failure().empty() ? "whoever reads it has taken too long" : output.failure());
+  }
+  if (const int error = output.close(); error != 0) fails(std::strerror(error));
+}
+
+bool ToIPFlowDumps::has_patience_with(const std::string& file) {
+  constexpr std::chrono::seconds kPatience{10};  // as long as an Output has it with one reader
+  if (!is_to_end()) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (!stopping_since_) stopping_since_ = now;
+  return !given_up_.contains(file) && now - *stopping_since_ < kPatience;
 }
 
 void ToIPFlowDumps::end(uint32_t aggregate, Flow& flow) {
@@ -305,8 +325,10 @@ void ToIPFlowDumps::run_cpu(Batch& batch) {
 void ToIPFlowDumps::take_state(Element& old_element) {
   auto& old = static_cast<ToIPFlowDumps&>(old_element);
   if (!(predecessor == &old ? this : &old)->same_arguments) {
-    if (predecessor != &old) return;  // a change that has failed
+    if (predecessor != &old) return;                                          // a change that has failed
+    const auto stopping = std::exchange(old.stopping_, [] { return true; });  // packet threads wait meanwhile
     for (auto& [aggregate, flow] : old.flows_) old.end(aggregate, flow);
+    old.stopping_ = stopping, old.stopping_since_.reset(), old.given_up_.clear();
     wrote_last_ = old.wrote_last_;  // files of the same names are not begun again
     return;
   }

@@ -1,8 +1,13 @@
 #pragma once
 
+#include <chrono>
+#include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "core/element.h"
 #include "elements/analysis/ended_flows.h"
@@ -42,7 +47,8 @@ namespace heddle {
  *  One input; one output or none: packets go on if something is behind. Packets that belong to no flow (aggregate 0, or
  *  a flow's first packet that has no ports) are not written (statistic `no_flow`). When writing fails (full disk),
  *  packets go on; the program reports it and exits with an error; the packets are counted (`lost`). A capture that is
- *  being read is not overwritten.
+ *  being read is not overwritten. Where a named pipe is in a file's place, packets wait for its reader; once the
+ *  program is to end, a reader that takes nothing for 2 seconds is waited for no longer, and none when 10 have passed.
  *
  *  Hot reconfiguration: with the same arguments, flows go on. With others, what there is of them is written, and what
  *  comes goes behind it.
@@ -62,6 +68,7 @@ class ToIPFlowDumps : public Element {
   const char* ports() const override { return "1/0-1"; }
   Access access(Processor) const override;
   void link(const Directory& directory) override { ended_.link(directory); }
+  void start(const Environment& environment) override { stopping_ = environment.stopping; }
   void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
   std::string stop() override;
@@ -91,6 +98,11 @@ class ToIPFlowDumps : public Element {
   uint32_t relative(Flow& flow, uint32_t direction, uint32_t sequence);
   std::string header(uint32_t aggregate, const Flow& flow) const;
   void write(uint32_t aggregate, Flow& flow);
+  /** Appends to a file, a new one unless `goes_on`, or writes to what else is there. Throws Error. */
+  void write(const std::string& file, std::string_view text, bool goes_on);
+  bool is_to_end() const { return stopping_ && stopping_(); }
+  /** Whether the reader of a file is waited for. */
+  bool has_patience_with(const std::string& file);
   /** Writes what is left of a flow that has ended. */
   void end(uint32_t aggregate, Flow& flow);
   void end_all();
@@ -104,6 +116,9 @@ class ToIPFlowDumps : public Element {
   std::unordered_map<uint32_t, Flow> flows_;              // by aggregate
   std::unordered_map<std::string, uint32_t> wrote_last_;  // by file: the aggregate
   std::string failure_;
+  std::function<bool()> stopping_;
+  std::optional<std::chrono::steady_clock::time_point> stopping_since_;
+  std::unordered_set<std::string> given_up_;  // files whose readers have had their time
   std::atomic<uint64_t> count_{0}, written_{0}, no_flow_{0}, full_{0}, lost_{0};
 };
 
