@@ -9,6 +9,7 @@
 #include "elements/script/script.h"
 #include "engine/engine.h"
 #include "engine/report.h"
+#include "io/capture/output_file.h"
 
 namespace heddle {
 namespace {
@@ -125,7 +126,10 @@ void Engine::hand_over(std::unique_ptr<Generation>& next, const std::string& rew
   auto counted = std::tuple(earlier_, earlier_received_, earlier_received_bytes_);
   // From here to the end no packet thread runs.
   const auto paused_at = std::chrono::steady_clock::now();
-  now_->scheduler.pause();
+  std::string waiting;
+  if (!now_->scheduler.pause([&] { return !(waiting = capture::waits_in_vain(paused_at)).empty(); }))
+    throw Error("packet threads cannot stop between two batches: " + waiting +
+                ", and packets wait with it; let that be read, and try again; the former configuration goes on");
   if (now_->gpus != nullptr) now_->gpus->pause();
   size_t taken = 0;
   const bool exchanged = exchange_scripts(*next, pairs, rewritten);

@@ -49,14 +49,15 @@ void Scheduler::prepare() {
     progress.rounds = progress.busy_rounds = 0;
     options_.epochs->report(static_cast<int>(thread), 0);
   }
-  begun_ = pausing_ = finished_ = ending_ = served_ = false;
+  begun_ = finished_ = ending_ = served_ = false;
+  pause_ = Pause::none;
   live_threads_ = working;
   // The master, which comes last, counts as one of them where they are made.
   const int wanted = working + (drivers_.empty() ? 0 : 1);
   const auto too_many = [&](const std::string& why) {
     const auto made = static_cast<int>(threads_.size());
     live_threads_.fetch_sub(working - made);
-    pausing_ = finished_ = true;
+    pause_ = Pause::granted;
     start();  // so that they end
     join();
     throw Error(format("packet thread %d of %d cannot be started (%s); %sraise the limit of processes", made + 1,
@@ -93,11 +94,39 @@ void Scheduler::join() {
   if (master_.joinable()) master_.join();
 }
 
-void Scheduler::pause() {
-  pausing_ = true;
-  finished_.store(true, std::memory_order_release);
-  for (auto& worker : workers_) worker->set_awaited(true);
+bool Scheduler::pause(const std::function<bool()>& gives_up) {
+  constexpr std::chrono::milliseconds kLook{50};
+  set_pause(Pause::wanted);
+  std::unique_lock lock(halting_);
+  const auto all_have_halted = [this] { return halted_threads_ == live_threads(); };
+  while (!halted_.wait_for(lock, kLook, all_have_halted)) {
+    if (!gives_up()) continue;
+    lock.unlock();
+    set_pause(Pause::none);
+    return false;
+  }
+  lock.unlock();
+  set_pause(Pause::granted);
   join();
+  return true;
+}
+
+void Scheduler::set_pause(Pause pause) {
+  {
+    const std::lock_guard lock(halting_);
+    pause_.store(pause, std::memory_order_release);
+  }
+  halted_.notify_all();
+  for (auto& worker : workers_) worker->set_awaited(pause != Pause::none);
+}
+
+bool Scheduler::halt() {
+  std::unique_lock lock(halting_);
+  ++halted_threads_;
+  halted_.notify_all();
+  halted_.wait(lock, [this] { return pause_ != Pause::wanted; });
+  --halted_threads_;
+  return pause_ == Pause::granted;
 }
 
 /** Finds out that no packet is left. Packets may wait in a buffer that another thread empties, so no thread can tell
@@ -203,6 +232,24 @@ void Scheduler::thread_main(int thread) {
   if (options_.pin) pin_to_core(thread % core_count());
   const dpdk::ThreadGuard registered;
   Worker& worker = *workers_[static_cast<size_t>(thread)];
+  for (bool goes_on = true; goes_on;) {
+    const bool ended = run_rounds(thread), pausing = !ended || pauses();
+    worker.drain(!pausing);
+    goes_on = pausing && !halt();
+  }
+  Progress& progress = progress_[static_cast<size_t>(thread)];
+  progress.idle = progress.quiet = progress.still = true;
+  progress.rounds = kGone;
+  options_.epochs->report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
+  {
+    const std::lock_guard lock(halting_);
+    live_threads_.fetch_sub(1, std::memory_order_release);
+  }
+  halted_.notify_all();
+}
+
+bool Scheduler::run_rounds(int thread) {
+  Worker& worker = *workers_[static_cast<size_t>(thread)];
   Progress& progress = progress_[static_cast<size_t>(thread)];
   Quiescence quiescence(workers_.size(), &Progress::quiet), stillness(workers_.size(), &Progress::still);
   const bool simulated = RouterClock::simulated();
@@ -211,6 +258,7 @@ void Scheduler::thread_main(int thread) {
   for (int i = 0; i < thread; ++i) moves_clock = moves_clock && !runs(static_cast<size_t>(i));
   uint64_t then = rte_rdtsc(), changes = 0;
   while (!finished_.load(std::memory_order_acquire)) {
+    if (pauses()) return false;
     // Flags are looked at now and then: a round is some tens of nanoseconds when nothing arrives.
     const bool stopping = this->stopping();
     bool busy = false;
@@ -245,11 +293,7 @@ void Scheduler::thread_main(int thread) {
     if (!busy && (options_.gives_way || time_waits)) std::this_thread::yield();
     if (idle && !simulated) std::this_thread::sleep_for(worker.has_timers_alone() ? kNapBetweenTimers : kNap);
   }
-  worker.drain(!pausing_);
-  progress.idle = progress.quiet = progress.still = true;
-  progress.rounds = kGone;
-  options_.epochs->report(thread, ~uint64_t{0});  // it holds nothing any more, whatever changes
-  live_threads_.fetch_sub(1, std::memory_order_release);
+  return true;
 }
 
 }  // namespace heddle

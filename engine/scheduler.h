@@ -1,8 +1,11 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
+#include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
@@ -43,8 +46,9 @@ class Scheduler {
   int live_threads() const { return live_threads_.load(std::memory_order_acquire); }
   void join();
   /** Ends the threads between two batches: what is in lanes comes back and goes on, what waits in elements stays
-   *  there. */
-  void pause();
+   *  there. `gives_up` is asked now and then as long as a thread has not come so far; once it says so all go on as if
+   *  nothing had been, and the answer is false. */
+  bool pause(const std::function<bool()>& gives_up);
   /** Frees the workers; the threads have been joined. */
   void clear() { workers_.clear(), drivers_.clear(); }
 
@@ -74,8 +78,15 @@ class Scheduler {
     std::atomic<bool> still{false};  ///< the last round found nothing, and nothing is on its way; simulated time only
   };
   class Quiescence;
+  enum class Pause : uint8_t { none, wanted, granted };  // wanted: threads come to a stop; granted: they end
 
   void thread_main(int thread);
+  /** Runs rounds until nothing is left to do, or a pause is wanted; whether it is the former. */
+  bool run_rounds(int thread);
+  bool pauses() const { return pause_.load(std::memory_order_acquire) != Pause::none; }
+  /** Between two batches: waits until it is known what becomes of the pause. False: the thread goes on. */
+  bool halt();
+  void set_pause(Pause pause);
   void master_main();
   /** Counts the cycles since `then`, and sets that to now. */
   static void spend(Progress& progress, bool busy, uint64_t& then);
@@ -92,8 +103,11 @@ class Scheduler {
   std::atomic<bool> begun_{false};
   std::atomic<bool> finished_{false};
   std::atomic<bool> served_{false};  // the workers have ended
-  std::atomic<bool> pausing_{false};
+  std::atomic<Pause> pause_{Pause::none};
   std::atomic<bool> ending_{false};  // nothing arrives any more: elements give what they hold
+  std::mutex halting_;               // for changes of pause_ and live_threads_ while threads run, and for what follows
+  std::condition_variable halted_;   // one of these has changed
+  int halted_threads_ = 0;           // wait in halt()
 };
 
 }  // namespace heddle

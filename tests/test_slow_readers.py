@@ -215,6 +215,68 @@ def test_stop_by_a_handler(heddle, tmp_path):
     os.close(reader)
 
 
+# ---- reconfiguration
+
+
+@contextlib.contextmanager
+def read_on(reader):
+    """All is read that comes, also if nobody writes for a while."""
+    over = threading.Event()
+
+    def read():
+        while not over.is_set():
+            if has_waiting(reader, 1):
+                os.read(reader, 1 << 18)
+            else:
+                time.sleep(0.002)
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    yield
+    over.set()
+    thread.join()
+
+
+@pytest.mark.parametrize(
+    ("what", "device"), [*((what, "cpu") for what in ALL_WRITERS if what != "IPPrint"), ("ToDump", "simt")]
+)
+def test_a_reader_that_stops_keeps_no_client_waiting(heddle, tmp_path, what, device):
+    """A reconfiguration is refused, also if the arguments of one element alone change; the chain goes on as it was, and
+    is reconfigured once the reader goes on."""
+    path, reader = opened_pipe(tmp_path)
+    chain = written_by(what, tmp_path, -1, path).replace(" -> ", " -> EtherMirror -> ", 1)
+    chain += "; p :: Paint(1) -> k :: Counter -> Discard; i :: InfiniteSource -> p; StaticThreadSched(i 1)"
+    args = ("--json", "--device", device, "-j", "2", "-R", "-u", tmp_path / "control", "-e", chain)
+    with heddle.start("run", *args) as running:
+        control = Control(tmp_path / "control")
+        refusals = []
+
+        def refused(handler, value):
+            """Until packets wait for the reader it goes well."""
+            code, text, _ = control.command(f"WRITEDATA {handler} {len(value)}", value.encode())
+            assert code in (200, 520), text
+            refusals.extend([text] if code == 520 else [])
+            return code == 520
+
+        wait_until(lambda: is_full(reader), what="a full pipe")
+        wait_until(lambda: refused("hotconfig", chain), what="a refusal")
+        assert refused("p.config", "2")
+        for text in refusals:
+            assert f"'c' waits for whoever reads '{path}', and packets wait with it" in text
+            assert "the former configuration goes on" in text
+        assert control.read("p.config").strip() == "1"
+        before = int(control.read("k.count"))
+        if what == "ToIPFlowDumps":  # the timers of the others wait for the reader on all threads
+            wait_until(lambda: int(control.read("k.count")) > before, what="packets on the other thread")
+        with read_on(reader):
+            control.write("p.config", "2")
+            control.write("hotconfig", chain)
+            wait_until(lambda: int(control.read("k.count")) > before, what="packets on both threads")
+            result = running.interrupt()
+    os.close(reader)
+    assert result.code == 0 and result.err == "", result
+
+
 # ---- standard output, which others have as well
 
 

@@ -28,6 +28,25 @@ constexpr std::chrono::seconds kPatience{2}, kPatienceInAll{10};  // with a read
 
 }  // namespace
 
+/** Somebody waits for the reader of `output`, as long as this lives. */
+class Output::Wait {
+ public:
+  explicit Wait(const Output& output) : output_(output) {
+    const std::lock_guard lock(open_mutex);
+    all.push_back(this);
+  }
+  ~Wait() {
+    const std::lock_guard lock(open_mutex);
+    std::erase(all, this);
+  }
+  Wait(const Wait&) = delete;
+  Wait& operator=(const Wait&) = delete;
+
+  static inline std::vector<const Wait*> all;  // in their order
+  const Output& output_;
+  const Clock::time_point since_ = Clock::now();
+};
+
 Output::Output(const std::string& path, const std::string& owner, std::function<bool()> stopping)
     : path_(path), owner_(owner), stopping_(std::move(stopping)) {
   open();
@@ -69,6 +88,7 @@ void Output::open() {
   }
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   struct stat status {};
+  std::optional<Wait> wait;
   while ((descriptor_ = ::open(path_.c_str(), kFlags, 0666)) < 0 && errno == ENXIO) {
     if (stat(path_.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
       errno = ENXIO;
@@ -76,6 +96,7 @@ void Output::open() {
     }
     if (stopping_ && stopping_())
       throw Error(format("cannot write '%s': nobody has opened it to read, and the program is to end", path_.c_str()));
+    if (!wait) wait.emplace(*this);
     std::this_thread::sleep_for(kLook);
   }
 }
@@ -122,17 +143,20 @@ void Output::give_up_claim() const {
 
 size_t Output::write(std::string_view text, bool waits) {
   size_t done = 0;
+  std::optional<Wait> wait;
   while (done < text.size() && failure_.empty()) {
     const ssize_t taken = write_some(text.substr(done));
     if (taken > 0) {
+      wait.reset();
       done += static_cast<size_t>(taken);
       last_taken_ = Clock::now();
     } else if (taken < 0 && errno != EAGAIN && errno != EINTR) {
       failure_ = std::strerror(errno);
     } else if (!waits) {
       break;
-    } else if (!wait_for_room()) {
-      failure_ = "whoever reads it has taken too long, and what writes it is to end";
+    } else {
+      if (!wait) wait.emplace(*this);
+      if (!wait_for_room()) failure_ = "whoever reads it has taken too long, and what writes it is to end";
     }
   }
   if (!failure_.empty()) give_up_claim();
@@ -164,6 +188,17 @@ void Output::set_stopping(std::function<bool()> stopping) {
   const std::lock_guard lock(asking_);
   stopping_ = std::move(stopping);
   stopping_since_.reset();
+}
+
+std::string waits_in_vain(std::chrono::steady_clock::time_point since) {
+  const auto now = Output::Clock::now();
+  const std::lock_guard lock(open_mutex);
+  if (now - since < kPatience) return {};
+  for (const Output::Wait* wait : Output::Wait::all)
+    if (now - wait->since_ >= kPatience || now - since >= kPatienceInAll)
+      return wait->output_.owner_ + " waits for whoever reads " +
+             (wait->output_.is_standard() ? "standard output" : "'" + wait->output_.path_ + "'");
+  return {};
 }
 
 int write_all(int descriptor, std::string_view text) {

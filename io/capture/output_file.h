@@ -45,6 +45,8 @@ class Output {
   int close();
 
  private:
+  friend std::string waits_in_vain(std::chrono::steady_clock::time_point since);
+  class Wait;
   using Clock = std::chrono::steady_clock;
 
   bool is_standard() const { return path_ == "-"; }
@@ -67,6 +69,10 @@ class Output {
   std::optional<Clock::time_point> stopping_since_;
   Clock::time_point last_taken_{};  // the writing thread's
 };
+
+/** Who waits for a reader that has taken nothing for 2 seconds or, `since` then, not all within 10, for people: "'dump'
+ *  waits for whoever reads '/tmp/pipe'". "": nobody, or `since` is less than 2 seconds ago. */
+std::string waits_in_vain(std::chrono::steady_clock::time_point since);
 
 /** Writes all of `text`, and waits where the other end has no room. Returns 0 or what went wrong (errno). */
 int write_all(int descriptor, std::string_view text);
