@@ -172,7 +172,7 @@ class Element {
    *  arguments. Null: none. Set before start(), which then leaves alone what take_state() brings (a file, a socket),
    *  and null again when the predecessor is no more. */
   Element* predecessor = nullptr;
-  /** Whether that has the same arguments: what handlers have changed since then stays changed. */
+  /** Whether it has the same arguments, but for where and how it runs (DEVICE): what handlers changed stays changed. */
   bool same_arguments = false;
   /** Takes what `old`, which is of its class and has been started, has gathered: counts, packets that wait, tables,
    *  open files. No packet thread runs. Must not throw; what it has no room for it leaves there. A call the other way

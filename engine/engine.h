@@ -188,7 +188,7 @@ class Engine {
 
   // Reconfiguration (engine/reconfigure.cc).
   void replace(const std::function<Configuration()>& plan, const std::string& rewritten);
-  static std::vector<Heir> heirs(Generation& old, Generation& next);
+  static std::vector<Heir> heirs(Generation& old, Generation& next, const std::string& rewritten);
   void check_replaceable(const Generation& next) const;
   /** Puts `next` in the place of what runs, which it then is. Throws Error; what ran goes on then. `rewritten`: as
    *  for reconfigure(). */

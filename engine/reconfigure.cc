@@ -40,8 +40,10 @@ Configuration not_empty(Configuration next) {
 
 }  // namespace
 
-/** Pairs of the same class: by name, or, of those that have none, by arguments in the order of the configuration. */
-std::vector<Engine::Heir> Engine::heirs(Generation& old, Generation& next) {
+/** Pairs of the same class: by name, or, of those that have none, by arguments in the order of the configuration. The
+ *  arguments are the same, too, where they say another processor, but not where a client has written the very same to
+ *  `rewritten`, which is how it begins anew. */
+std::vector<Engine::Heir> Engine::heirs(Generation& old, Generation& next, const std::string& rewritten) {
   std::vector<Heir> pairs;
   std::vector<bool> taken(old.router.nodes.size());
   const auto find_for = [&](const Node& node) -> const Node* {
@@ -60,8 +62,11 @@ std::vector<Engine::Heir> Engine::heirs(Generation& old, Generation& next) {
   };
   for (auto& declaration : next.router.graph.elements) {
     const Node& node = next.router.nodes[static_cast<size_t>(next.router.find(declaration.name))];
-    if (const Node* before = find_for(node); before != nullptr)
-      pairs.push_back({node.element.get(), before->element.get(), before->config == node.config});
+    if (const Node* before = find_for(node); before != nullptr) {
+      const bool begins_anew = node.element->name == rewritten && before->config == node.config;
+      pairs.push_back(
+          {node.element.get(), before->element.get(), before->own_config == node.own_config && !begins_anew});
+    }
   }
   return pairs;
 }
@@ -99,9 +104,9 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
         std::make_unique<GpuPorts>(next->router, next->plan, now_->gpus != nullptr ? &now_->gpus->ports() : nullptr);
     next->ports->start(resources_.packets(), worker_threads());
     next->gpu_ports->open();
-    for (const Heir& pair : heirs(*now_, *next)) {
+    for (const Heir& pair : heirs(*now_, *next, rewritten)) {
       pair.heir->predecessor = pair.predecessor;
-      pair.heir->same_arguments = pair.same_arguments && pair.heir->name != rewritten;
+      pair.heir->same_arguments = pair.same_arguments;
     }
     start_elements(*next);
     check_running();
@@ -120,7 +125,7 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
 void Engine::hand_over(std::unique_ptr<Generation>& next, const std::string& rewritten) {
   const std::lock_guard lock(changing_);
   const std::lock_guard no_patch(updating_);
-  const std::vector<Heir> pairs = heirs(*now_, *next);
+  const std::vector<Heir> pairs = heirs(*now_, *next, rewritten);
   std::list<std::unique_ptr<Generation>> retiring(1);
   spent_.reserve(1);
   auto counted = std::tuple(earlier_, earlier_received_, earlier_received_bytes_);

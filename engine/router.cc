@@ -154,6 +154,12 @@ void read_placement(Node& node, click::Arguments& arguments) {
   arguments.keyword("BLOCKING", node.blocking);
 }
 
+std::string text_of(const std::vector<click::Argument>& arguments) {
+  std::string text;
+  for (const click::Argument& argument : arguments) text += (text.empty() ? "" : ", ") + argument.text;
+  return text;
+}
+
 /** There is one packet memory. */
 void check_infos(const std::vector<Node>& nodes, click::Diagnostics& diagnostics) {
   const Node* first = nullptr;
@@ -339,8 +345,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto& declaration = graph.elements[i];
     nodes[i].where = declaration.where;
-    for (auto& argument : declaration.arguments)
-      nodes[i].config += (nodes[i].config.empty() ? "" : ", ") + argument.text;
+    nodes[i].config = text_of(declaration.arguments);
     nodes[i].element = make_element(declaration.class_name);
     if (!nodes[i].element) continue;  // the parser has reported it
     nodes[i].element->name = declaration.name;
@@ -365,6 +370,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     nodes[i].element->inputs = static_cast<int>(in_use[i].size());
     nodes[i].element->outputs = static_cast<int>(out_use[i].size());
     read_placement(nodes[i], arguments);
+    nodes[i].own_config = text_of(click::Arguments(arguments).rest_with_keywords());
     try {
       nodes[i].element->configure(arguments);
       // Behind the element's own CAPACITY, which some have.

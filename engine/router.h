@@ -50,6 +50,7 @@ struct Node {
   bool pulled = false;                    ///< packets come to it because something behind it (or itself) pulls
   PortKinds kinds;                        ///< of its ports, resolved
   std::string config;                     ///< its arguments, as text
+  std::string own_config;                 ///< those that are not about where and how it runs (DEVICE, LAUNCH, ...)
   std::shared_ptr<TaskShare> share = std::make_shared<TaskShare>();  ///< of the tasks that it drives
 
   /** Whether packets that come from `before`, a node of the router, may leave for the `target`-th of the targets. */

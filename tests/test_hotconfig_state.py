@@ -254,6 +254,44 @@ def test_rules_and_hits_stay(heddle, tmp_path, device, engine):
         assert control.read("w.count") == "2" and control.read("w.lookup 172.16.0.1 1.1.1.1 1 1 17") == "-1 0"
 
 
+MOVED = {
+    "BitVectorClassifier": (
+        "@10.0.0.0/8 0/0 0 : 65535 0 : 65535 0x00/0x00",
+        "add",
+        "7 @0/0 0/0 0 : 9 0 : 9 0x11/0xFF 0",
+    ),
+    "RadixIPLookup": ("10.0.0.0/8 0", "add", "192.168.0.0/16 0"),
+    "LookupIP6Route": ("2001:db8::/32 0", "add", "2001:db8:9::/48 0"),
+    "L2Switch": ("2:0:0:0:0:1 0", "add", "2:0:0:0:0:9 0"),
+    "RateLimiter": ("f, 5", "rate", "77"),
+    "LoadBalancer": ("f, 192.0.2.1", "servers", "192.0.2.7 192.0.2.8"),
+}
+SHOWN = {"BitVectorClassifier": "lookup 1.1.1.1 1.1.1.1 1 1 17", "RateLimiter": "rate", "LoadBalancer": "servers"}
+
+
+@pytest.mark.parametrize("name", MOVED)
+def test_what_was_written_stays_on_another_processor(heddle, tmp_path, name):
+    """By hotconfig, and by `config`, to which the same arguments are a wish to begin anew."""
+    arguments, handler, value = MOVED[name]
+    # The mirror stays on the GPU, which a program that began without one cannot get.
+    chain = (
+        "Idle -> EtherMirror -> Discard; Idle -> Paint(0) -> MarkIP6Header(14) -> GetIPAddress(30) -> MarkIPHeader(14)"
+        f" -> f :: FlowTable -> e :: {name}({{}}) -> d :: Discard" + "; e[1] -> d" * (name == "L2Switch")
+    )
+    there, here = arguments, f"{arguments}, DEVICE cpu"
+    with running(heddle, tmp_path, chain.format(there), "--device", "simt") as (_, control):
+        first = control.read(f"e.{SHOWN.get(name, 'table')}")
+        control.write(f"e.{handler}", value)
+        written = control.read(f"e.{SHOWN.get(name, 'table')}")
+        assert written != first
+        moves = (("hotconfig", chain.format(here)), ("hotconfig", chain.format(there)), ("e.config", here))
+        for move in moves:
+            control.write(*move)
+            assert control.read(f"e.{SHOWN.get(name, 'table')}") == written, move
+        control.write("e.config", here)
+        assert control.read(f"e.{SHOWN.get(name, 'table')}") == first
+
+
 def test_another_table_is_another_table(heddle, tmp_path):
     chain = "Idle -> GetIPAddress(16) -> r :: RadixIPLookup({} 0) -> Discard"
     with running(heddle, tmp_path, chain.format("10.0.0.0/8")) as (_, control):

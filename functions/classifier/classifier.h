@@ -58,6 +58,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   void watch();
   /** Takes an engine. `automatic`: it, if it chooses by itself. */
   void take_engine(std::unique_ptr<classifier::RuleEngine> engine, const classifier::AutoEngine* automatic = nullptr);
+  /** Takes the engine that ENGINE auto takes for `rules_`, which stay as they are. Throws Error. */
+  void choose_engine(bool for_gpu);
   void take_auto_engine();
   /** Makes `for_gpu_`. Throws Error. */
   void make_for_gpu() const;
@@ -66,8 +68,13 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
   /** One such line, `changes` being those before it. Throws Error. */
   void read_change(const std::string& line, std::map<uint32_t, std::optional<classifier::Rule>>& changes) const;
   void reload();
-  /** Whether the other's rules mean the same here: outputs, fields and engines are alike. */
+  /** Whether the other's rules mean the same here: outputs and fields are alike. */
   bool can_have_rules_of(const RuleElement& other) const;
+  void swap_rules(RuleElement& other);
+  /** Whether the other runs where ENGINE auto takes another engine. */
+  bool has_moved_from(const RuleElement& other) const {
+    return (automatic_ == nullptr) != (other.automatic_ == nullptr);
+  }
   /** Makes a rule that comes later one that the engine knows. Throws Error if it asks for what the element does not
    *  look at. */
   void fit(classifier::Rule& rule) const;
@@ -223,7 +230,8 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *                                this handler. Handlers are called one at a time, so others, of all elements, wait
  *                                while a large set is built; packets do not, and SIGTERM and SIGINT end it
  *  When the chain is reconfigured, rules that handlers have changed and hits stay, if the element has the same name,
- *  arguments and outputs, and its rules ask for the same fields.
+ *  arguments and outputs, and its rules ask for the same fields; also if another DEVICE moves it between CPU and GPU,
+ *  where ENGINE auto chooses for the rules of now.
  *
  *  Errors: every line and argument that is no rule, with the reason, of a file with more than 100 such lines the first
  *  100 and how many others there are; a file without rules and comments, and one of iptables-save, nft or IPFilter; an

@@ -206,7 +206,11 @@ void RuleElement::placed(bool on_gpu) {
                limits_.layout.size(), classifier::kMaxDimensions - classifier::kFields));
   }
   if (on_gpu == (automatic_ == nullptr)) return;
-  if (on_gpu) {
+  choose_engine(on_gpu);
+}
+
+void RuleElement::choose_engine(bool for_gpu) {
+  if (for_gpu) {
     if (for_gpu_ == nullptr) make_for_gpu();
     return take_engine(std::move(for_gpu_));
   }
@@ -225,6 +229,14 @@ void RuleElement::start(const Environment& environment) {
     std::fprintf(stderr, "%s: on the CPU, not on a GPU: %s\n", name.c_str(), why_no_gpu_.c_str());
   stopping_ = environment.stopping;
   watch();
+  // No handler changes the other's rules until they are this one's.
+  if (auto* old = static_cast<RuleElement*>(predecessor);
+      old != nullptr && same_arguments && can_have_rules_of(*old) && has_moved_from(*old)) {
+    classifier::RuleSet rules = old->rules_;
+    rules_.swap(rules);
+    choose_engine(automatic_ == nullptr);
+    count_ = rules_.size();
+  }
   engine_->start();
   hits_.start(environment.threads);
 }

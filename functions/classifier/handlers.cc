@@ -39,8 +39,7 @@ void RuleElement::reload() {
 }
 
 bool RuleElement::can_have_rules_of(const RuleElement& other) const {
-  return outputs == other.outputs && reader_.layout() == other.reader_.layout() &&
-         (automatic_ == nullptr) == (other.automatic_ == nullptr);
+  return outputs == other.outputs && reader_.layout() == other.reader_.layout();
 }
 
 void RuleElement::take_state(Element& old_element) {
@@ -48,20 +47,24 @@ void RuleElement::take_state(Element& old_element) {
   const RuleElement& heir = predecessor == &old ? *this : old;
   if (!heir.same_arguments || !can_have_rules_of(old)) return;
   old.fetch_hits();
-  for (RuleElement* one : {this, &old}) std::erase(one->retiring, one->engine_.get());
-  std::swap(engine_, old.engine_);
-  std::swap(limits_, old.limits_);
-  std::swap(automatic_, old.automatic_);
-  std::swap(choice_, old.choice_);
-  rules_.swap(old.rules_);
-  for (RuleElement* one : {this, &old}) {
+  if (!has_moved_from(old)) swap_rules(old);
+  hits_.take(old.hits_);
+}
+
+void RuleElement::swap_rules(RuleElement& other) {
+  for (RuleElement* one : {this, &other}) std::erase(one->retiring, one->engine_.get());
+  std::swap(engine_, other.engine_);
+  std::swap(limits_, other.limits_);
+  std::swap(automatic_, other.automatic_);
+  std::swap(choice_, other.choice_);
+  rules_.swap(other.rules_);
+  for (RuleElement* one : {this, &other}) {
     one->table = one->engine_->table();
     one->retiring.push_back(one->engine_.get());
     for (Retiring* retiring : one->retiring) retiring->reclaim();
     one->count_ = one->rules_.size();
     one->watch();
   }
-  hits_.take(old.hits_);
 }
 
 void RuleElement::fit(Rule& rule) const {
