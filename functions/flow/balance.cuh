@@ -20,7 +20,11 @@ struct BalanceTile {
       const uint32_t flow = tile.column(Column::flow, i), place = servers.places.place_in(flow);
       PlaceServer* const word = place < servers.places.count ? &first + place : nullptr;
       const Packet packet{tile.frame(i), tile.length(i), tile.column(Column::l3, i), tile.column(Column::l4, i)};
-      tile.column(Column::dst, i) = balance(packet, servers, word, servers.places.generation_in(flow));
+      const uint64_t server = balance(packet, servers, word, servers.places.generation_in(flow));
+      if (server == kNone)
+        tile.drop(i, kFragment);
+      else
+        tile.column(Column::dst, i) = static_cast<uint32_t>(server);
     }
   }
 
@@ -33,13 +37,17 @@ struct BalanceTile {
     uint32_t control, checksum, source, destination, ports, udp_checksum;  // as they lie; control: bytes 6 to 9
   };
 
-  /** Changes the packet; returns its server. `word`: that of the flow's place, or null. */
-  static __device__ __noinline__ uint32_t balance(Packet packet, const Servers& servers, PlaceServer* word,
+  static constexpr uint64_t kNone = ~uint64_t{0};
+
+  /** Changes the packet; returns its server, or kNone if it lacks its ports. `word`: that of the flow's place, or
+   *  null. */
+  static __device__ __noinline__ uint64_t balance(Packet packet, const Servers& servers, PlaceServer* word,
                                                   uint32_t generation) {
     const bool whole = packet.network <= packet.bytes && packet.bytes - packet.network >= 20;
     if (!whole) return 0;
     const PlaceServer known = word != nullptr ? __ldcg(word) : 0;
     const Fields fields = read(packet);
+    if (lacks_its_ports(fields.control)) return kNone;
     const uint32_t server = is_of(known, generation) ? static_cast<uint32_t>(count_in(known))
                                                      : choose(servers, word, known, generation, fields);
     uint8_t* const l3 = packet.frame + packet.network;

@@ -280,6 +280,11 @@ class RateLimiter : public FlowElement, public KeepsGpuState {
  *  one with each change of sides. If a GPU fails, or another configuration takes over, what it has kept is lost: flows
  *  that go on get servers as new ones do, which are the same unless they have been changed.
  *
+ *  Of fragments of TCP, UDP, DCCP, SCTP and UDP-Lite only the first has the ports; a later one may be of any flow
+ *  between its addresses, so it is dropped ("fragment"). Put IPReassembler before the FlowTable, as Linux's IPVS puts
+ *  datagrams together before it looks at them: then they go on whole, each to the server of its flow. Of other
+ *  protocols all fragments of a datagram get one server, as they are.
+ *
  *  Where servers answer clients directly, so that the way back does not lead through the FlowTable, flows are never
  *  established: TCP_NODATA_TIMEOUT is theirs, and where the table is full those that go on give way to new ones, too,
  *  the longest idle first. So give it CAPACITY for all flows at once.
@@ -296,6 +301,7 @@ class LoadBalancer : public FlowElement, public KeepsGpuState {
   LoadBalancer() { table = &servers_, retiring.push_back(&servers_); }
   void configure(click::Arguments& arguments) override;
   Access access(Processor) const override;
+  std::span<const char* const> drop_reasons() const override;
   size_t gpu_states() const override { return servers_.image().places.count; }
   std::string hidden_from_cpu() const override { return "the servers of flows"; }
   void start(const Environment& environment) override;

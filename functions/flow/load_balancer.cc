@@ -46,6 +46,11 @@ Access LoadBalancer::access(Processor) const {
           .column_writes = columns(Column::dst)};
 }
 
+std::span<const char* const> LoadBalancer::drop_reasons() const {
+  static constexpr const char* kReasons[] = {"fragment"};
+  return kReasons;
+}
+
 void LoadBalancer::start(const Environment& environment) {
   check_place();
   if (on_gpu) servers_.set_places(table_->places(environment.threads));
@@ -66,6 +71,10 @@ void LoadBalancer::run_cpu(Batch& batch) {
     const uint32_t bytes = length(packet), network = l3[i] - packet->data_off, transport = l4[i] - packet->data_off;
     flow::Headers headers{};
     const bool whole = flow::headers_at(frame, bytes, network, transport, headers);
+    if (whole && flow::lacks_its_ports(load_u32(headers.l3 + 6))) {
+      batch.drop(i, flow::kFragment);
+      continue;
+    }
     flow::Entry& entry = flow_of(flows, i, batch.thread);
     uint64_t word = entry.word(word_);
     if (word == 0 && whole)

@@ -13,6 +13,15 @@
 
 namespace heddle::flow {
 
+/** Why LoadBalancer drops. */
+enum BalanceReason : int { kFragment };
+
+/** Whether a packet has lost its ports to the first fragment of its datagram, so that nobody can tell its flow.
+ *  `control`: bytes 6 to 9 of the IPv4 header, as they lie. */
+HEDDLE_HD constexpr bool lacks_its_ports(uint32_t control) {
+  return classifier::names_ports(classifier::protocol_of(control)) && !classifier::has_ports(control);
+}
+
 /** What LoadBalancer goes by, the same bytes on CPU and GPU; behind it the servers' addresses, network byte order. */
 struct Servers {
   Places places;   ///< of the flows' table; for GPUs
