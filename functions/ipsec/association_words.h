@@ -113,7 +113,7 @@ struct Key {
     std::string wanted;
     for (const size_t size : sizes) wanted += (wanted.empty() ? "" : " or ") + std::to_string(2 * size);
     if (!digits || word.size() % 2 != 0 || std::ranges::find(sizes, word.size() / 2) == sizes.end())
-      throw Mistake{format("%s must be 0x and %s hexadecimal digits", what, wanted.c_str())};
+      throw Mistake{format("%s must be %s hexadecimal digits, with or without 0x before them", what, wanted.c_str())};
     for (; count < word.size() / 2; ++count) {
       const char* at = word.data() + 2 * count;
       std::from_chars(at, at + 2, bytes[count], 16);
