@@ -41,6 +41,7 @@ void NIDSConfirm::link(const Directory& directory) {
   const std::vector<Element*> named = directory(nids_name_);
   nids_ = named.size() == 1 ? dynamic_cast<NIDS*>(named[0]) : nullptr;
   if (nids_ == nullptr) throw Error("NIDS: '" + nids_name_ + "' is not a NIDS of this chain");
+  NIDS::spare_rules(eve_file_, directory);
   if (nids_->stream() != !flows_name_.empty())
     throw Error(nids_->stream()
                     ? "'" + nids_name_ + "' has STREAM true: put a FlowTable before it, and name it: FLOWS NAME"

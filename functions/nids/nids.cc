@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
 
 #include "click/arguments.h"
+#include "core/error.h"
 #include "core/load.h"
 #include "core/mistakes.h"
 #include "core/text_file.h"
@@ -17,7 +21,8 @@ using namespace nids;
 RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
   Variables variables;
   if (!variables_file_.empty()) {
-    const RuleSet none = read_rule_file(variables_file_, false, variables, errors);
+    const RuleSet none =
+        parse_rules(variables_file_, read_text_file(variables_file_, "file of variables"), false, variables, errors);
     if (!none.rules.empty())
       errors.push_back(
           format("%s:%zu: VARIABLES has rules; they belong into RULES", variables_file_.c_str(), none.rules[0].line));
@@ -104,7 +109,23 @@ bool NIDS::loses_candidates() const {
   return true;
 }
 
-void NIDS::link(const Directory&) {
+void NIDS::spare_rules(const std::string& eve_file, const Directory& directory) {
+  std::error_code none;  // what is not there is not the same
+  if (!std::filesystem::is_regular_file(eve_file, none)) return;
+  for (const Element* element : directory("*")) {
+    const auto* nids = dynamic_cast<const NIDS*>(element);
+    if (nids == nullptr) continue;
+    for (const auto& [argument, file] : {std::pair("RULES", &nids->file_),
+                                         {"VARIABLES", &nids->variables_file_},
+                                         {"CLASSIFICATION", &nids->classification_file_}})
+      if (std::filesystem::equivalent(eve_file, *file, none))
+        throw Error("EVE: alerts would replace " + in_quotes(eve_file) + ", which is " + argument + " of '" +
+                    nids->name + "'; name another file");
+  }
+}
+
+void NIDS::link(const Directory& directory) {
+  spare_rules(eve_file_, directory);
   if (loses_candidates())
     warn("heddle: warning: NIDS '" + name +
          "': candidates go nowhere but to Discard, so no alert comes of them; put a NIDSConfirm behind output 1, or "

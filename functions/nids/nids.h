@@ -139,8 +139,9 @@ namespace heddle {
  *  meanwhile, and 133 MB or less afterwards. A GPU has the automata of both meanwhile, of 5 MB each there (`memory`).
  *
  *  Errors: every line that is no rule, with its sid and the reason; a monitor with STREAM, or rules that stop packets;
- *  EVE with an output 1. A warning: candidates go nowhere but to Discards, and to no NIDSConfirm. Statistics: `rules`,
- *  `groups`, `unsupported`; of a monitor `alerts`, `gave_up`, `events_lost`, and `lost` if any were.
+ *  EVE with an output 1, or one that a NIDS reads (RULES, VARIABLES, CLASSIFICATION). A warning: candidates go nowhere
+ *  but to Discards, and to no NIDSConfirm. Statistics: `rules`, `groups`, `unsupported`; of a monitor `alerts`,
+ *  `gave_up`, `events_lost`, and `lost` if any were.
  *
  *  Example:
  *
@@ -180,6 +181,8 @@ class NIDS : public Element, public KeepsGpuState {
   nids::RuleSet read_rules(std::vector<std::string>& errors) const;
   /** Whether candidates go nowhere but to Discards, and nobody confirms them before. */
   bool loses_candidates() const;
+  /** Throws Error if alerts would be written over a file that a NIDS of the chain reads. */
+  static void spare_rules(const std::string& eve_file, const Directory& directory);
   /** Takes those out that only look into TCP connections, which nobody follows. */
   void refuse_streams(nids::RuleSet& set, std::vector<std::string>& errors) const;
   void load(nids::RuleSet set);
@@ -381,7 +384,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`, `unfollowed` and
  *  `bad_checksum` (segments) and `lost_dialogues` (connections).
  *
- *  Errors: NIDS is none of this chain; EVE cannot be written; STREAM without FLOWS, FLOWS or MEMORY without STREAM;
+ *  Errors: NIDS is none of this chain; EVE cannot be written, or a NIDS reads it (RULES, VARIABLES, CLASSIFICATION);
+ *  STREAM without FLOWS, FLOWS or MEMORY without STREAM;
  *  FLOWS is no FlowTable of this chain, or packets come here from another one.
  *
  *  Example:
