@@ -16,10 +16,10 @@ struct Strands {
   static constexpr uint32_t kLine = 128, kPiece = 16;
   static constexpr int kMax = 128;
 
-  /** What lay_out() is told of a packet's text: it is all from byte `begin` of the packet on, and what is looked for
-   *  begins at most `before` bytes before its last one. */
+  /** What lay_out() is told of a packet's text: it is bytes [begin, end) of the packet, and what is looked for begins
+   *  at most `before` bytes before its last one. */
   struct Text {
-    uint32_t begin, before;
+    uint32_t begin, end, before;
   };
   /** Bytes [first, last) behind `line`, an address that is a multiple of kLine; those before `own` are another's. */
   struct Strand {
@@ -47,7 +47,7 @@ struct Strands {
       const int k = s / each, i = tile.packet(k);
       const Text text = text_of(k);
       const auto first = reinterpret_cast<uintptr_t>(tile.frame(i)) + text.begin;
-      const auto last = reinterpret_cast<uintptr_t>(tile.frame(i)) + tile.length(i);
+      const auto last = reinterpret_cast<uintptr_t>(tile.frame(i)) + text.end;
       const uintptr_t line = first & ~uintptr_t{kLine - 1};
       const auto its_lines = static_cast<uint32_t>((last - line + kLine - 1) / kLine);
       const uint32_t share = (its_lines + static_cast<uint32_t>(each) - 1) / static_cast<uint32_t>(each) * kLine;

@@ -372,6 +372,23 @@ def test_suricata_judges_fields(heddle, tmp_path):
     assert "ttl:<200; noalert" in silent and len(silent) < 8, silent
 
 
+def test_suricata_judges_datagrams_by_their_length(heddle, tmp_path):
+    """What lies behind the length of UDP is no payload. (Of a datagram whose length is wrong Suricata sees none.)"""
+    rng = random.Random(f"{SEED} suricata lengths")
+    words = ["EVIL", "evil", "0000", "mark"]
+    rules = [("udp", f'content:"{word}"') for word in words]
+    rules += [("udp", f'content:"{word}"; {where}') for word in words for where in ("endswith", "isdataat:!1,relative")]
+    rules += [("udp", f"dsize:{size}") for size in ("0", "4", ">7")] + [("udp", 'content:!"EVIL"')]
+    packets = []
+    for number in range(300):
+        text = "".join(rng.choice(words) for _ in range(rng.randint(0, 4))).encode()
+        length = 8 + rng.choice([0, len(text), rng.randint(0, len(text)), len(text) // 4 * rng.randint(0, 4)])
+        header = UDP(sport=1000 + number, dport=rng.choice([9, 53]), len=length)
+        packets.append(IP(src="10.0.0.1", dst="10.0.0.2") / header / Raw(text))
+    counts = compare_packets(heddle, tmp_path, rules, packets)
+    assert len(counts) == len(rules), counts
+
+
 def random_probe(rng, relative, variables):
     """An option that looks at bytes in a place; adds the variable that it reads to `variables`."""
     kind = rng.choice(["isdataat", "byte_test", "byte_test", "byte_jump", "byte_extract"])

@@ -38,11 +38,12 @@ namespace heddle {
  *  So between two ports that both have lines, those of the destination count.
  *
  *  Needs the annotations l3 and l4: put CheckIPHeader before it, and CheckIP6Header where IPv6 comes from. The payload
- *  is what lies behind the header of TCP, UDP, ICMP or ICMPv6. In later fragments, packets of other protocols and
- *  packets whose transport header is not whole, it is all that lies behind the IP headers, of IPv6 with extension
- *  headers (hop-by-hop, routing, fragment, destination options, AH); they have no ports. Each packet is searched by
- *  itself: a pattern that is cut by the border of a fragment or a segment is not found. Ethernet's padding behind the
- *  IP packet is payload as long as nobody has cut it off, which CheckIPHeader does.
+ *  is what lies behind the header of TCP, UDP, ICMP or ICMPv6, of UDP as far as its length says (all of it if no host
+ *  takes that length: below 8, or beyond the packet). In later fragments, packets of other protocols and packets whose
+ *  transport header is not whole, it is all that lies behind the IP headers, of IPv6 with extension headers
+ *  (hop-by-hop, routing, fragment, destination options, AH); they have no ports. Each packet is searched by itself: a
+ *  pattern that is cut by the border of a fragment or a segment is not found. Ethernet's padding behind the IP packet
+ *  is payload as long as nobody has cut it off, which CheckIPHeader does.
  *
  *  On a CPU the packets of a batch are sorted by automaton and length, and 16 of them are searched in turns, a byte
  *  each, as in "Raising the Bar for Using GPUs in Software Packet Processing" (Kalia, Zhou, Kaminsky, Andersen, NSDI

@@ -42,10 +42,10 @@ struct SearchTile {
     const int i = tile.packet(k);
     const uint8_t* const frame = tile.frame(i);
     const uint32_t bytes = tile.length(i);
-    scratch.payload[k] = {bytes, 0};
+    scratch.payload[k] = {bytes, bytes, 0};
     scratch.automaton[k] = scratch.first[k] = kNone;
-    const Headers headers = headers_of(bytes, tile.column(Column::l3, i), tile.column(Column::l4, i),
-                                       [frame](uint32_t at) { return gpu::load_u32(frame + at); });
+    const auto load = [frame](uint32_t at) { return gpu::load_u32(frame + at); };
+    const Headers headers = headers_of(bytes, tile.column(Column::l3, i), tile.column(Column::l4, i), load);
     if (!headers.whole) return;
     const uint32_t transport = headers.behind.at, available = bytes - transport;
     const uint8_t* const behind = frame + transport;
@@ -55,7 +55,8 @@ struct SearchTile {
     const uint32_t ports = has_ports ? __byte_perm(gpu::load_u32(behind), 0, 0x0123) : 0;
     scratch.automaton[k] = image.automaton_of(protocol, has_ports, ports >> 16, ports & 0xffff);
     const uint32_t longest = image.at<Automaton>(image.automata)[scratch.automaton[k]].longest;
-    scratch.payload[k] = {transport + skipped, longest - min(longest, 1u)};
+    scratch.payload[k] = {transport + skipped, end_of_payload(headers, bytes, skipped, load),
+                          longest - min(longest, 1u)};
   }
 
   /** Searches line `n` of strand s, which has come to `state`. */

@@ -18,10 +18,10 @@ struct SearchTile {
   /** [k] is of tile.packet(k). */
   struct Scratch {
     gpu::Strands strands;
-    uint32_t payload[gpu::kSlotPackets];  // where it begins
-    PortGroup group[gpu::kSlotPackets];   // whose patterns are looked for
-    uint32_t next[gpu::kSlotPackets];     // what becomes of the packet
-    unsigned long long first;             // word of the candidate that the host is told of
+    gpu::Strands::Text payload[gpu::kSlotPackets];
+    PortGroup group[gpu::kSlotPackets];  // whose patterns are looked for
+    uint32_t next[gpu::kSlotPackets];    // what becomes of the packet
+    unsigned long long first;            // word of the candidate that the host is told of
   };
 
   static __device__ void fill(const gpu::Block& block, Shared& shared, const Image& image) {
@@ -32,9 +32,7 @@ struct SearchTile {
                              const Shared& shared, Candidates& candidates) const {
     for (int k = block.thread; k < tile.count(); k += block.threads) read_headers(tile, k, image, scratch);
     const int each = gpu::Strands::each(block, tile), strands = tile.count() * each;
-    scratch.strands.lay_out(block, tile, each, [&](int k) {
-      return gpu::Strands::Text{scratch.payload[k], kLongestPattern - 1};
-    });
+    scratch.strands.lay_out(block, tile, each, [&](int k) { return scratch.payload[k]; });
     // There are no more strands than threads; those beyond them load only.
     uint32_t state = 0;
     for (uint32_t n = 0; n < scratch.strands.lines; ++n) {
@@ -53,10 +51,10 @@ struct SearchTile {
     const int i = tile.packet(k);
     const uint8_t* const frame = tile.frame(i);
     const uint32_t bytes = tile.length(i);
-    scratch.payload[k] = bytes;
+    scratch.payload[k] = {bytes, bytes, kLongestPattern - 1};
     scratch.next[k] = kDrop | kShort;
-    const Headers headers = headers_of(bytes, columns.column(Column::l3, i), columns.column(Column::l4, i),
-                                       [frame](uint32_t at) { return gpu::load_u32(frame + at); });
+    const auto load = [frame](uint32_t at) { return gpu::load_u32(frame + at); };
+    const Headers headers = headers_of(bytes, columns.column(Column::l3, i), columns.column(Column::l4, i), load);
     if (!headers.whole) return;
     const uint32_t transport = headers.behind.at, available = bytes - transport;
     const uint8_t* const behind = frame + transport;
@@ -73,7 +71,9 @@ struct SearchTile {
     }
     scratch.group[k] = group;
     scratch.next[k] = kClean;
-    if (group.search == PortGroup::Search::patterns) scratch.payload[k] = transport + skipped;
+    if (group.search != PortGroup::Search::patterns) return;
+    scratch.payload[k].begin = transport + skipped;
+    scratch.payload[k].end = end_of_payload(headers, bytes, skipped, load);
   }
 
   /** Searches line `n` of strand s, which has come to `state`. */

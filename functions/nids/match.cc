@@ -452,7 +452,8 @@ bool is_for(const Signature& rule, const View& view) {
 }
 
 bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t transport, View& view) {
-  const Headers headers = headers_of(bytes, network, transport, [&](uint32_t at) { return load_u32(frame + at); });
+  const auto load = [frame](uint32_t at) { return load_u32(frame + at); };
+  const Headers headers = headers_of(bytes, network, transport, load);
   if (!headers.whole) return false;
   const ip6::Behind& found = headers.behind;
   const uint32_t available = bytes - found.at;
@@ -466,7 +467,7 @@ bool look_at(const uint8_t* frame, uint32_t bytes, uint32_t network, uint32_t tr
     view.source = ntohl(load_u32(header + 12)), view.destination = ntohl(load_u32(header + 16));
   view.has_ports = skipped > 0 && names_ports(view.protocol);
   if (view.has_ports) view.source_port = ntohs(load_u16(behind)), view.destination_port = ntohs(load_u16(behind + 2));
-  view.payload = {behind + skipped, available - skipped};
+  view.payload = {behind + skipped, frame + end_of_payload(headers, bytes, skipped, load)};
   view.network = header, view.transport = skipped > 0 ? behind : nullptr;
   view.fragment = found.fragment != 0 ? frame + found.fragment : nullptr;
   if (view.has_ports && view.protocol == Protocol::tcp)

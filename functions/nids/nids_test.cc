@@ -44,6 +44,7 @@ std::vector<Frame> packets_for(std::mt19937& random, const std::vector<OracleRul
     for (size_t at = kL3 + 20; random() % 2 == 0 && at < std::min(bytes.size(), kL3 + 36); ++at)  // ports, data offset
       if (at >= kL3 + 24 && at != kL3 + 32) bytes[at] = static_cast<uint8_t>(random() % 3);
     if (random() % 10 == 0 && bytes.size() > 46) bytes[46] = static_cast<uint8_t>(random());
+    if (bytes[kL3 + 9] == 17 && random() % 2 == 0) put_u16(bytes, kL3 + 24, udp_length(random, payload.size()));
     if (random() % 10 == 0) bytes.resize(random() % bytes.size());
     if (random() % 10 == 0) frames.back().headroom = static_cast<int>(random() % 128);
     frames.back().timestamp_ns = frames.size() * 1000;

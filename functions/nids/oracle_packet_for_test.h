@@ -127,7 +127,12 @@ inline OraclePacket oracle_packet(const test::Frame& frame) {
   packet.source = is_ip6 ? part(l3 + 8, l3 + 24) : part(l3 + 12, l3 + 16);
   packet.destination = is_ip6 ? part(l3 + 24, l3 + 40) : part(l3 + 16, l3 + 20);
   packet.transport = part(l4, l4 + header);
-  packet.payload = part(l4 + header, bytes.size());
+  size_t end = bytes.size();
+  if (header == 8 && packet.protocol == 17) {
+    const size_t length = bytes[l4 + 4] * 256u + bytes[l4 + 5];
+    if (length >= 8 && length <= room) end = l4 + length;
+  }
+  packet.payload = part(l4 + header, end);
   return packet;
 }
 

@@ -43,6 +43,11 @@ inline Frame packet_with(int protocol, const std::string& payload, unsigned sour
   return frame;
 }
 
+/** What a datagram's length may say where so many bytes of payload are there: mostly fewer. */
+inline unsigned udp_length(std::mt19937& random, size_t payload) {
+  return static_cast<unsigned>(random() % 4 == 0 ? random() % 10 : 8 + random() % (payload + 4));
+}
+
 /** Sets the checksum of the TCP segment of such a frame. */
 inline void set_tcp_checksum(Bytes& bytes) {
   put_u16(bytes, kL3 + 36, 0);
@@ -86,6 +91,7 @@ inline Frame ip6_packet(std::mt19937& random, const std::string& payload) {
   for (uint8_t& byte : behind) byte = static_cast<uint8_t>(random() % 4);
   if (behind.size() >= 4) put_u16(behind, 0, random() % 4), put_u16(behind, 2, random() % 4);
   if (protocol == 6) behind[12] = static_cast<uint8_t>(words << 4);
+  if (protocol == 17 && random() % 2 == 0) put_u16(behind, 4, udp_length(random, payload.size()));
   if (protocol == 58 && random() % 2 == 0) behind[0] = static_cast<uint8_t>(128 + random() % 2);
   behind.insert(behind.end(), payload.begin(), payload.end());
   uint8_t next = protocol;

@@ -77,6 +77,17 @@ HEDDLE_HD constexpr uint32_t transport_bytes(const Headers& headers, uint32_t av
   return bytes <= available ? bytes : 0;
 }
 
+/** Where in a packet of `bytes` bytes the payload behind a transport header of `header` bytes, as transport_bytes()
+ *  says them, ends. UDP has a length (RFC 768), and no application gets what lies behind it. One that no host takes,
+ *  shorter than the header or beyond the packet, hides nothing: then the packet's end is the payload's. `load`: as of
+ *  headers_of(). */
+template <class Load>
+HEDDLE_HD uint32_t end_of_payload(const Headers& headers, uint32_t bytes, uint32_t header, const Load& load) {
+  if (header == 0 || protocol_of(headers.behind.number) != Protocol::udp) return bytes;
+  const uint32_t at = headers.behind.at, word = load(at + 4), length = (word & 0xff) << 8 | (word >> 8 & 0xff);
+  return length >= kUdpBytes && length <= bytes - at ? at + length : bytes;
+}
+
 /** Longest pattern that automata know; of longer ones they know a part. */
 constexpr uint32_t kLongestPattern = 32;
 
