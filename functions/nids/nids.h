@@ -260,8 +260,9 @@ class NIDS : public Element, public KeepsGpuState {
  *  7.0.10. There is room for 65,536, as for thresholds.
  *
  *  Contents are searched as Suricata's manual says (7.0, section 8.7): depth counts from offset, within from distance,
- *  and a relative content may stand behind any match of the one before. Packets without a whole IP header go on
- *  without being judged.
+ *  and a relative content may stand behind any match of the one before. Where a negative distance leaves within to end
+ *  before the payload begins, nothing is found (Suricata 7.0.10 then searches all of it). Packets without a whole IP
+ *  header go on without being judged.
  *
  *  `pcre:"/REGEX/OPTIONS"` is a Perl regular expression over bytes (pcre2pattern(3)), in order among the contents: with
  *  R it is searched behind the match before it, and relative contents behind it stand behind one of its matches. From
