@@ -66,6 +66,12 @@ std::string changed(std::string text, const Transform& transform) {
 
 }  // namespace
 
+std::string lower_case(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = lowered(c);
+  return result;
+}
+
 Application application_of(Buffer buffer) {
   return buffer >= Buffer::tls_sni     ? Application::tls
          : buffer >= Buffer::dns_query ? Application::dns

@@ -77,6 +77,7 @@ struct Transform {
 };
 
 constexpr char lowered(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c | 0x20) : c; }
+std::string lower_case(std::string_view text);
 
 std::string transformed(std::string_view text, std::span<const Transform> transforms);
 

@@ -59,7 +59,7 @@ std::string eve_alert(const Signature& rule, bool blocked) {
                                         {"rev", rule.revision},
                                         {"signature", rule.message},
                                         {"category", rule.category},
-                                        {"severity", rule.priority != 0 ? rule.priority : kUsualPriority}};
+                                        {"severity", rule.priority.value_or(kUsualPriority)}};
   return alert.dump(-1, ' ', true, nlohmann::ordered_json::error_handler_t::replace);
 }
 

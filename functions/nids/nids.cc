@@ -69,6 +69,9 @@ void NIDS::load(RuleSet set) {
     warn(format("heddle: warning: NIDS '%s' leaves out %zu rule%s of '%s':\n", name.c_str(), n, n == 1 ? "" : "s",
                 file_.c_str()) +
          summary_of(set.unsupported));
+  if (!set.outdated.empty())
+    warn("heddle: warning: NIDS '" + name + "' leaves out, for later ones with the same sid and a higher rev, " +
+         text_of(set.outdated.size(), set.outdated[0]) + " of '" + file_ + "'");
   if (const std::string unset = unset_bits(set.rules); !unset.empty())
     warn("heddle: warning: NIDS '" + name + "': no rule of '" + file_ + "' sets " + unset);
   if (const std::string tagging = tagging_rules(set.rules); !tagging.empty())

@@ -23,7 +23,8 @@ namespace heddle {
  *          content:"GET |2f|login"; nocase; offset:0; depth:64; content:!"cookie"; distance:1; within:400;
  *          sid:1; rev:2; classtype:web-application-attack;)
  *
- *  Actions: alert, pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets
+ *  Actions, protocols, names of options, `any` and the words of flow may be in letters of any case. Actions: alert,
+ *  pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets
  *  only, as flow:no_stream), tcp-stream (connections only, as flow:only_stream), udp, icmp (ICMP and ICMPv6), icmpv4,
  *  icmpv6, and http, smtp, ftp, ssh, smb, tls and dns (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any,
  *  lists, ranges, `!`, variables. `any` is for both versions, and what names addresses of one version only for that
@@ -59,11 +60,14 @@ namespace heddle {
  *  compares with eight times that). Suricata 7.0.10 finds less than that with * and ! of flags and + of fragbits, its
  *  manual notwithstanding.
  *
- *  Each rule has a fast pattern: the content so marked, or the longest that is not negated. Output 0: packets in which
- *  no such pattern of a rule for their protocol and ports occurs; no rule matches them. Output 1: candidates, in which
- *  one occurs, in letters of any case, or for whose protocol and ports there is a rule without a content to look for.
- *  They go to a NIDSConfirm, which sees to all that the rules ask for. Packets without payload match no rule that has a
- *  content or pcre, negated or not.
+ *  Of rules with the same sid, a later one with a higher rev takes the place of the one before, and standard error says
+ *  so; any other is an error, and so is a rule whose contents need more payload than its dsize allows.
+ *
+ *  Each rule has a fast pattern: the content so marked, or, without that or if it is negated, the longest that is not.
+ *  Output 0: packets in which no such pattern of a rule for their protocol and ports occurs; no rule matches them.
+ *  Output 1: candidates, in which one occurs, in letters of any case, or for whose protocol and ports there is a rule
+ *  without a content to look for. They go to a NIDSConfirm, which sees to all that the rules ask for. Packets without
+ *  payload match no rule that has a content or pcre, negated or not.
  *
  *  A NIDS without output 1 is a monitor, which can be between GPU ports as well: all packets go on by output 0 at once,
  *  and it confirms candidates itself, by the same rules and with the same alerts as NIDSConfirm. EVE: see there;
@@ -177,13 +181,13 @@ class NIDS : public Element, public KeepsGpuState {
   nids::RuleTable& rules() { return rules_; }
   bool stream() const { return stream_; }
   bool monitors() const { return outputs == 1; }  ///< whether candidates go on, and it confirms them itself
+  /** Throws Error if alerts would be written over a file that a NIDS of the chain reads. */
+  static void spare_rules(const std::string& eve_file, const Directory& directory);
 
  private:
   nids::RuleSet read_rules(std::vector<std::string>& errors) const;
   /** Whether candidates go nowhere but to Discards, and nobody confirms them before. */
   bool loses_candidates() const;
-  /** Throws Error if alerts would be written over a file that a NIDS of the chain reads. */
-  static void spare_rules(const std::string& eve_file, const Directory& directory);
   /** Takes those out that only look into TCP connections, which nobody follows. */
   void refuse_streams(nids::RuleSet& set, std::vector<std::string>& errors) const;
   void load(nids::RuleSet set);

@@ -461,6 +461,20 @@ inline OracleContent random_probe(std::mt19937& random, int& variables) {
   return content;
 }
 
+/** What a payload has at least that all contents can be in: rules that could never match are refused. */
+inline int least_payload(const OracleRule& rule) {
+  int least = 0, end = 0;
+  for (const OracleContent& content : rule.contents) {
+    if (content.probe.option == "byte_jump" || content.probe.option == "byte_extract") end = 0;
+    if (!content.probe.option.empty() || content.negated) continue;
+    if (!content.relative) end = content.offset_variable < 0 ? content.offset : 0;
+    if (content.relative && content.distance_variable < 0) end += content.distance;
+    end = std::max(end, 0) + static_cast<int>(content.bytes.size());
+    least = std::max(least, end);
+  }
+  return least;
+}
+
 inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
   const char* const actions[] = {"alert", "alert", "alert", "drop", "reject", "pass"};
   const char* const protocols[] = {"tcp", "udp", "icmp", "ip"};
@@ -468,7 +482,6 @@ inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
   rule.action = actions[random() % 6], rule.protocol = protocols[random() % 4], rule.sid = sid;
   if (random() % 3 == 0) rule.destination_ports = random_ports(random, 4), rule.both_ways = random() % 2 == 0;
   if (random() % 6 == 0) rule.source_ports = random_ports(random, 4);
-  if (random() % 6 == 0) rule.size_below = 1 + static_cast<int>(random() % 200);
   for (size_t count = random() % 8 == 0 ? 1 + random() % 2 : 0; count > 0; --count)
     rule.fields.push_back(random_field(random));
   const bool probes = random() % 3 == 0;
@@ -492,6 +505,7 @@ inline OracleRule random_rule(std::mt19937& random, unsigned sid) {
     rule.contents.push_back(content);
     while (probes && random() % 3 == 0) rule.contents.push_back(random_probe(random, variables));
   }
+  if (random() % 6 == 0) rule.size_below = 1 + least_payload(rule) + static_cast<int>(random() % 200);
   return rule;
 }
 

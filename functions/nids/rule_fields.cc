@@ -103,9 +103,7 @@ bool to_value(std::string_view text, Field field, uint32_t largest, uint32_t& nu
       {"ipv6-route", 43}, {"ipv6-frag", 44}, {"ipv6-nonxt", 59}, {"ipv6-opts", 60}};
   if (to_any_number(text, number, 0u, largest)) return true;
   if (field != Field::ip_protocol) return false;
-  std::string lower(trimmed(text));
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c | 0x20);
+  const std::string lower = lower_case(trimmed(text));
   for (const auto& [name, value] : kProtocols)
     if (lower == name) number = value;
   return std::ranges::any_of(kProtocols, [&](const auto& one) { return one.first == lower; });

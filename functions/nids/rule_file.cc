@@ -76,6 +76,7 @@ class Parser {
       const std::string line = take_line(text, number);
       read_line(trimmed(line), first);
     }
+    std::erase_if(result_.rules, [](const Signature& rule) { return rule.sid == 0; });
     return std::move(result_);
   }
 
@@ -97,19 +98,30 @@ class Parser {
       if (!skip_) mistakes_.add(number, sid + refusal->why);
     } else if (refusal) {
       mistakes_.add(number, sid + refusal->why);
-    } else if (const auto [there, is_new] = lines_.emplace(rule.sid, number); !is_new) {
-      mistakes_.add(number, format("sid %u: is that of line %zu already", rule.sid, there->second));
     } else {
-      result_.rules.push_back(std::move(rule));
+      add(std::move(rule));
     }
+  }
+
+  void add(Signature rule) {
+    const auto [there, is_new] = places_.emplace(rule.sid, result_.rules.size());
+    if (!is_new) {
+      Signature& other = result_.rules[there->second];
+      if (other.revision >= rule.revision)
+        return mistakes_.add(rule.line, format("sid %u: is that of line %zu already", rule.sid, other.line));
+      result_.outdated.push_back(std::move(other));
+      other.sid = 0;
+      there->second = result_.rules.size();
+    }
+    result_.rules.push_back(std::move(rule));
   }
 
   const std::string& name_;
   bool skip_;
   Variables& variables_;
   Mistakes mistakes_;
-  RuleSet result_;
-  std::unordered_map<uint32_t, size_t> lines_;  // by sid
+  RuleSet result_;                               // those without a sid are outdated
+  std::unordered_map<uint32_t, size_t> places_;  // there, by sid
 };
 
 std::optional<Refusal> parse_start(std::string_view action, std::string_view protocol, Signature& rule) {
@@ -177,7 +189,7 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   // The options first: a refusal then has its sid.
   const auto refused = parse_options(options, rule);
 
-  const std::string_view action = take_word(header), protocol = take_word(header);
+  const std::string action = lower_case(take_word(header)), protocol = lower_case(take_word(header));
   const std::string_view sources = take_list(header), source_ports = take_list(header), arrow = take_word(header),
                          destinations = take_list(header), destination_ports = take_list(header);
   if (arrow != "->" && arrow != "<>")
@@ -188,7 +200,7 @@ std::optional<Refusal> parse_rule(std::string_view text, const Variables& variab
   if (auto refusal = parse_start(action, protocol, rule)) return refusal;
   if (refused) return refused;
   if (!rule.sent.empty() && rule.protocol != Protocol::tcp && rule.protocol != Protocol::ip)
-    return Refusal{"it has stream_size, which is for TCP, but is for " + std::string(protocol)};
+    return Refusal{"it has stream_size, which is for TCP, but is for " + protocol};
   if (!rule.sent.empty()) rule.protocol = Protocol::tcp;
   if (auto refusal = check_application(rule, protocol)) return refusal;
   if (rule.streams == Signature::Streams::only && !rule.reads_streams())
@@ -233,7 +245,7 @@ void classify(std::vector<Signature>& rules, const Classification& classes) {
     const auto found = classes.find(rule.classtype);
     if (found == classes.end()) continue;
     rule.category = found->second.description;
-    if (rule.priority == 0) rule.priority = found->second.priority;
+    if (!rule.priority) rule.priority = found->second.priority;
   }
 }
 
@@ -278,6 +290,11 @@ std::string unset_bits(const std::vector<Signature>& rules) {
   if (count == 0) return "";
   return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(),
                 count > kMaxNames ? "; ..." : "");
+}
+
+std::string text_of(size_t count, const Signature& first) {
+  return format("%zu rule%s (line %zu, sid %u%s)", count, count == 1 ? "" : "s", first.line, first.sid,
+                count == 1 ? "" : "; ...");
 }
 
 RuleSet read_rule_file(const std::string& path, bool skip_unsupported, Variables& variables,

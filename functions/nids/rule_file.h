@@ -45,9 +45,10 @@ std::optional<Refusal> parse_options(std::string_view text, Signature& rule);
 std::string content_bytes(std::string_view text, std::string& bytes);
 
 /** The rules of a text: one a line, a backslash at its end continues it, `#` at its start makes it a comment; lines
- *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. `errors` gets "NAME:LINE: [sid SID: ]WHY"
- *  for the first 100 lines that are wrong, and for one the number of the others. Rules that ask for something that is
- *  not supported are listed in the result, and are errors as well unless `skip_unsupported`. */
+ *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. Of rules with the same sid a later one with
+ *  a higher revision counts, and any other is an error. `errors` gets "NAME:LINE: [sid SID: ]WHY" for the first 100
+ *  lines that are wrong, and for one the number of the others. Rules that ask for something that is not supported are
+ *  listed in the result, and are errors as well unless `skip_unsupported`. */
 RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_unsupported, Variables& variables,
                     std::vector<std::string>& errors);
 
@@ -70,7 +71,10 @@ std::string summary_of(const std::vector<LeftOut>& rules);
  *  the first rule that asks; "" if there are none. */
 std::string unset_bits(const std::vector<Signature>& rules);
 
-/** For people: "N rules (line L, sid S; ...)" of those with `tag`, the first of them; "" if there are none. */
+/** For people: "N rules (line L, sid S; ...)", the first of them. */
+std::string text_of(size_t count, const Signature& first);
+
+/** The same of those with `tag`; "" if there are none. */
 std::string tagging_rules(const std::vector<Signature>& rules);
 
 }  // namespace heddle::nids

@@ -605,7 +605,7 @@ TEST(NidsRules, ClasstypesMeanWhatTheirFileSays) {
   const std::tuple<const char*, uint32_t> wanted[] = {
       {"access to a page, perhaps", 2}, {"access to a page, perhaps", 1}, {"none-such", 0}, {"", 0}};
   for (size_t r = 0; r < rules.size(); ++r)
-    EXPECT_EQ((std::tuple<std::string, uint32_t>(rules[r].category, rules[r].priority)), wanted[r]) << r;
+    EXPECT_EQ((std::tuple<std::string, uint32_t>(rules[r].category, rules[r].priority.value_or(0))), wanted[r]) << r;
   EXPECT_TRUE(parse_classification("c",
                                    "config classification: a,b\nconfig classification: a,b,0\nclassification: a,b,1\n"
                                    "config classification: ,b,1\nconfig classification: a,b,high\n",
@@ -614,6 +614,73 @@ TEST(NidsRules, ClasstypesMeanWhatTheirFileSays) {
   ASSERT_EQ(errors.size(), 5u);
   EXPECT_EQ(errors[1],
             "c:2: 'config classification: a,b,0' is not 'config classification: NAME,DESCRIPTION,PRIORITY' (1-255)");
+}
+
+// In letters of any case, as Suricata takes them.
+TEST(NidsRules, WordsMayBeInAnyCase) {
+  const Signature rule =
+      one(R"(CONTENT:"AbC"; Nocase; http_URI; urilen:5,RAW; FLOW:To_Server,ESTABLISHED; PRIORITY:0;)",
+          "Drop TCP Any ANY -> !10.0.0.1 any");
+  EXPECT_EQ(rule.action, Action::drop);
+  EXPECT_EQ(rule.protocol, Protocol::tcp);
+  EXPECT_EQ(rule.flow_has, kToServer | kEstablished);
+  EXPECT_EQ(rule.priority, 0u);
+  ASSERT_EQ(rule.parts.size(), 2u);
+  EXPECT_EQ(rule.parts[0].contents[0].bytes, "AbC") << "but what is looked for";
+  EXPECT_EQ(rule.parts[1].buffer, Buffer::raw_uri);
+  EXPECT_EQ(one("", "alert TCP-pkt any any -> any any").streams, Signature::Streams::never);
+}
+
+TEST(NidsRules, HexadecimalDigitsMayStandApart) {
+  EXPECT_EQ(one("content:\"|4 1| |4 2 43|\";").contents[0].bytes, "A BC");
+  EXPECT_EQ(refusal("sid:1; content:\"|4 1 4|\";"), "f:1: sid 1: content '\"|4 1 4|\"' has half a byte before '|'");
+}
+
+TEST(NidsRules, WhatIsNotThereIsNoFastPattern) {
+  const Signature rule = one("content:!\"absent\"; fast_pattern; content:\"abc\"; content:\"ab\";");
+  EXPECT_EQ(rule.fast_pattern(), "abc");
+  EXPECT_TRUE(rule.contents[0].negated);
+  EXPECT_EQ(one("content:!\"absent\"; nocase; fast_pattern:1,2;").fast_pattern(), "");
+  EXPECT_EQ(refusal("content:!\"absent\"; fast_pattern; content:\"a\"; fast_pattern; sid:1;"),
+            "f:1: sid 1: it has two fast patterns");
+}
+
+TEST(NidsRules, OfOneSidTheHighestRevisionCounts) {
+  const std::string rule = "alert ip any any -> any any (sid:";
+  const Read result = read(rule + "1; rev:1;)\n" + rule + "2;)\n" + rule + "1; rev:3;)\n" + rule + "1; rev:2;)\n" +
+                           rule + "2; rev:0;)\n" + rule + "1; rev:4;)\n" + rule + "2; rev:9; none;)\n");
+  EXPECT_EQ(result.errors,
+            (std::vector<std::string>{"f:4: sid 1: is that of line 3 already", "f:5: sid 2: is that of line 2 already",
+                                      "f:7: sid 2: the option 'none' is not supported"}));
+  ASSERT_EQ(result.set.rules.size(), 2u);
+  EXPECT_EQ(result.set.rules[0].line, 2u);
+  EXPECT_EQ(result.set.rules[1].line, 6u);
+  EXPECT_EQ(result.set.rules[1].revision, 4u);
+  ASSERT_EQ(result.set.outdated.size(), 2u);
+  EXPECT_EQ(text_of(2, result.set.outdated[0]), "2 rules (line 1, sid 1; ...)");
+}
+
+// Rules whose contents never fit into what dsize allows are none.
+TEST(NidsRules, SizesLeaveRoomForContents) {
+  const std::pair<const char*, int> cases[] = {
+      {"content:\"abc\";", 3},
+      {"content:\"abc\"; offset:2;", 5},
+      {"content:\"abc\"; content:\"de\"; distance:2;", 7},
+      {"content:\"abc\"; content:\"de\"; distance:-9; content:\"f\"; distance:0;", 3},
+      {"content:\"ab\"; byte_test:1,>,5,0,relative; content:!\"xyz\"; content:\"c\"; distance:0;", 3},
+      {"content:\"abcd\"; pcre:\"/x/\"; content:\"e\"; distance:2;", 4},
+      {"byte_extract:1,0,n; content:\"ab\"; offset:n; content:\"c\"; distance:n;", 3},
+      {"content:\"ab\"; byte_jump:1,0; content:\"c\"; distance:1;", 2},
+  };
+  for (const auto& [contents, least] : cases) {
+    EXPECT_EQ(one(format("%s dsize:%d;", contents, least)).least_payload(), least) << contents;
+    for (const std::string& size : {format("<%d", least), format("%d", least - 1), format("<=%d", least - 1)})
+      EXPECT_EQ(refusal(format("sid:1; dsize:%s; %s", size.c_str(), contents)),
+                format("f:1: sid 1: its contents want a payload of %d bytes at least, but dsize allows %d at most",
+                       least, least - 1));
+  }
+  EXPECT_EQ(one("content:\"abc\"; dsize:!2; content:!\"d\";").contents.size(), 2u);
+  EXPECT_EQ(one("content:!\"abc\"; dsize:2;").least_payload(), 0);
 }
 
 TEST(NidsRules, CommentsEndWithTheirLines) {
@@ -701,8 +768,9 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
             std::string::npos);
   EXPECT_EQ(refusal("sid:1; content:\"a\"; depth:2; within:3;"),
             "f:1: sid 1: content 'a' has offset or depth, and distance or within");
-  EXPECT_EQ(refusal("sid:1; content:!\"a\"; fast_pattern;"),
-            "f:1: sid 1: content 'a' is negated, so it cannot be the fast pattern");
+  for (const char* place : {"offset:1", "depth:1", "distance:1", "within:1", "startswith"})
+    EXPECT_EQ(refusal(format("sid:1; content:!\"a\"; fast_pattern; %s;", place)),
+              "f:1: sid 1: content 'a' is negated and asks for a place, so it cannot be the fast pattern");
   EXPECT_EQ(refusal("sid:1; dsize:5<>6;"), "f:1: sid 1: dsize '5<>6' leaves nothing between");
   EXPECT_EQ(refusal("sid:1; dsize:5-6;"), "f:1: sid 1: dsize '5-6' leaves nothing between");
   for (const std::string wrong : {"!3<>7", "!", "-1", "<>5", "=4", ">=", ""})
@@ -714,9 +782,9 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
     EXPECT_EQ(refusal("sid:1;", head), "f:1: sid 1: '[]' is a list of nothing; for anything, write any");
   EXPECT_EQ(refusal("sid:x;"), "f:1: sid 'x' is not a number");
   EXPECT_EQ(refusal("sid:1; gid:x;"), "f:1: sid 1: gid 'x' is not a number");
-  for (const std::string wrong : {"high", "0", "256", "-1", ""})
+  for (const std::string wrong : {"high", "2147483648", "-1", ""})
     EXPECT_EQ(refusal("sid:1; priority:" + wrong + ";"),
-              "f:1: sid 1: priority '" + wrong + "' is not a number, 1 to 255");
+              "f:1: sid 1: priority '" + wrong + "' is not a number, 0 to 2147483647");
   EXPECT_EQ(refusal("sid:1; content:\"a\"b\";"), "f:1: sid 1: the option 'content:\"a\"b\";' has no ';' at its end");
   EXPECT_EQ(refusal("sid:1;", "lag tcp any any -> any any"),
             "f:1: sid 1: 'lag' is not an action: alert, pass, drop or reject");

@@ -30,12 +30,12 @@ std::optional<Refusal> parse_flow(std::string_view text, Signature& rule) {
     const std::string_view part = trimmed(text.substr(0, comma));
     more = comma != text.npos;
     if (more) text.remove_prefix(comma + 1);
-    const auto word = std::ranges::find(kWords, part, &Word::name);
+    const auto word = std::ranges::find(kWords, lower_case(part), &Word::name);
     if (word == std::end(kWords)) return Refusal{"flow has " + in_quotes(part) + ", which is not supported", true};
     std::string_view& other = seen[word->group];
     if (!other.empty())
       return Refusal{"flow has " + in_quotes(other) + " and " + in_quotes(part) + "; only one of them can be there"};
-    other = part;
+    other = word->name;
     rule.flow_has |= word->has, rule.flow_lacks |= word->lacks;
   }
   if (!seen[2].empty()) rule.streams = seen[2] == "only_stream" ? Signature::Streams::only : Signature::Streams::never;

@@ -144,7 +144,7 @@ class Sets {
           parts);
       return std::nullopt;
     }
-    if (text == "any") {
+    if (lower_case(text.substr(0, 4)) == "any") {
       each([](auto& part, auto largest) { part.name({0, largest}); }, parts);
       return std::nullopt;
     }

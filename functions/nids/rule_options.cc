@@ -13,10 +13,12 @@ namespace {
 
 constexpr int kMaxBytes = 65535;
 constexpr size_t kMaxContentBytes = 255;
+constexpr uint32_t kLeastUrgent = INT32_MAX;
 
-/** NAME, or NAME:VALUE. */
+/** NAME, in letters of any case, or NAME:VALUE. */
 struct Option {
-  std::string_view name, value;
+  std::string name;  ///< in lower case
+  std::string_view value;
   bool has_value;
 };
 
@@ -34,7 +36,7 @@ std::optional<Refusal> take_option(std::string_view& text, Option& option) {
   const std::string_view whole = trimmed(text.substr(0, end));
   text = trimmed(text.substr(end + 1));
   const size_t colon = whole.find(':');
-  option = {trimmed(whole.substr(0, colon)), colon == whole.npos ? "" : trimmed(whole.substr(colon + 1)),
+  option = {lower_case(trimmed(whole.substr(0, colon))), colon == whole.npos ? "" : trimmed(whole.substr(colon + 1)),
             colon != whole.npos};
   return std::nullopt;
 }
@@ -73,7 +75,7 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
       if (high >= 0) return "has half a byte before '|'";
       in_hex = !in_hex;
     } else if (in_hex) {
-      if (c == ' ' && high < 0) continue;
+      if (c == ' ') continue;
       const int digit = hex_value(c);
       if (digit < 0) return "has " + in_quotes({&c, 1}) + " among hexadecimal digits";
       if (high >= 0) bytes += static_cast<char>(high * 16 + digit);
@@ -132,7 +134,7 @@ class Options {
 
   std::optional<Refusal> read(const Option& option) {
     for (const std::string_view single : {"sid", "rev", "gid", "priority", "msg", "classtype", "dsize", "flow"})
-      if (option.name == single && !seen_.insert(single).second)
+      if (option.name == single && !seen_.emplace(single).second)
         return Refusal{"it has two of the option " + std::string(single)};
     for (const auto& [name, reader] : kReaders)
       if (option.name == name) return (this->*reader)(option);
@@ -150,22 +152,29 @@ class Options {
     if (rule_.sid == 0) return Refusal{"it has no sid"};
     if (!used_) return unused();
     bool first = true;
-    for (const Content& content : rule_.contents) {
+    for (Content& content : rule_.contents) {
       const std::string which = "content " + in_quotes(content.bytes);
       const auto bytes = static_cast<int>(content.bytes.size());
       if (content.probe) continue;
-      if (content.relative &&
-          (content.offset != 0 || content.depth >= 0 || content.offset_variable >= 0 || content.depth_variable >= 0))
-        return Refusal{which + " has offset or depth, and distance or within"};
+      const bool is_placed =
+          content.offset != 0 || content.depth >= 0 || content.offset_variable >= 0 || content.depth_variable >= 0;
+      if (content.relative && is_placed) return Refusal{which + " has offset or depth, and distance or within"};
       if ((content.depth >= 0 && content.depth < bytes) || (content.within >= 0 && content.within < bytes))
         return Refusal{which + format(" is longer (%d bytes) than its depth or within", bytes)};
-      if (content.fast && content.negated) return Refusal{which + " is negated, so it cannot be the fast pattern"};
+      if (content.fast && content.negated && (content.relative || is_placed))
+        return Refusal{which + " is negated and asks for a place, so it cannot be the fast pattern"};
       if (content.fast && !first) return Refusal{"it has two fast patterns"};
       if (content.chop_offset + content.chop_length > bytes)
         return Refusal{which + " is shorter than its fast pattern"};
       first = first && !content.fast;
+      content.fast = content.fast && !content.negated;  // it says what is not there: another one is looked for
     }
-    return place_contents(rule_, content_places_);
+    if (auto refusal = place_contents(rule_, content_places_)) return refusal;
+    const uint32_t most = rule_.sizes.all().back().high;
+    if (const int64_t least = rule_.least_payload(); least > most)
+      return Refusal{format("its contents want a payload of %lld bytes at least, but dsize allows %u at most",
+                            static_cast<long long>(least), most)};
+    return std::nullopt;
   }
 
  private:
@@ -274,7 +283,7 @@ class Options {
   /** N and such, perhaps with which URI. */
   std::optional<Refusal> uri_length(const Option& option) {
     const size_t comma = option.value.find(',');
-    const std::string_view which = comma == option.value.npos ? "norm" : trimmed(option.value.substr(comma + 1));
+    const std::string which = comma == option.value.npos ? "norm" : lower_case(trimmed(option.value.substr(comma + 1)));
     if (which != "norm" && which != "raw")
       return Refusal{"urilen " + in_quotes(option.value) + " has neither norm nor raw behind the comma"};
     const int part = part_of(which == "raw" ? Buffer::raw_uri : Buffer::uri, {});
@@ -377,8 +386,8 @@ class Options {
     return Refusal{std::string(option.name) + " " + in_quotes(option.value) + " is not a number"};
   }
   std::optional<Refusal> priority(const Option& option) {
-    if (to_number(option.value, rule_.priority, 1u, kLowestPriority)) return std::nullopt;
-    return Refusal{"priority " + in_quotes(option.value) + " is not a number, 1 to 255"};
+    if (to_number(option.value, rule_.priority.emplace(), 0u, kLeastUrgent)) return std::nullopt;
+    return Refusal{"priority " + in_quotes(option.value) + format(" is not a number, 0 to %u", kLeastUrgent)};
   }
   std::optional<Refusal> message(const Option& option) {
     rule_.message.clear();
@@ -429,7 +438,7 @@ class Options {
   }
   /** The option `place` says where the last content may be, which it may do once. */
   std::optional<Refusal> take_place(std::string_view place) {
-    if (places_.insert(place).second) return std::nullopt;
+    if (places_.emplace(place).second) return std::nullopt;
     return Refusal{"a content has two of " + std::string(place) + " (startswith is an offset of 0 and a depth)"};
   }
   /** Says nothing about packets: `rawbytes` is what payloads are here. */
@@ -505,7 +514,7 @@ class Options {
   std::vector<int> content_places_;  // [content] of the rule: its part; -1: the payload; or kDecoded
   /** What has been read: nothing of it, base64_decode, a buffer's name behind that, or base64_data. */
   enum class Base64State : uint8_t { none, decode, left, data } base64_ = Base64State::none;
-  std::set<std::string_view> seen_, places_;  // options that may stand once: of the rule, of its last content
+  std::set<std::string, std::less<>> seen_, places_;  // options that may stand once: of the rule, of its last content
 };
 
 }  // namespace

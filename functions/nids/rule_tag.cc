@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "core/error.h"
 #include "functions/nids/rule_numbers.h"
 
 namespace heddle::nids {
@@ -35,9 +34,7 @@ std::optional<Refusal> parse_tag(std::string_view text) {
 std::string tagging_rules(const std::vector<Signature>& rules) {
   const auto first = std::ranges::find_if(rules, &Signature::tags);
   if (first == rules.end()) return "";
-  const auto count = std::ranges::count_if(rules, &Signature::tags);
-  return format("%td rule%s (line %zu, sid %u%s)", count, count == 1 ? "" : "s", first->line, first->sid,
-                count == 1 ? "" : "; ...");
+  return text_of(static_cast<size_t>(std::ranges::count_if(rules, &Signature::tags)), *first);
 }
 
 }  // namespace heddle::nids

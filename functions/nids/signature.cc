@@ -62,6 +62,24 @@ bool SentTest::holds(uint32_t by_client, uint32_t by_server) const {
   return false;
 }
 
+int64_t Signature::least_payload() const {
+  int64_t least = 0, end = 0;  // end: of the content before, at the earliest
+  for (const Content& content : contents) {
+    if (content.base64) break;
+    if (content.regex || content.probe) {
+      const bool leads_elsewhere = content.regex ? !content.negated : content.probe->kind >= Probe::Kind::jump;
+      if (leads_elsewhere) end = 0;
+      continue;
+    }
+    if (content.negated) continue;
+    const int distance = content.distance_variable < 0 ? content.distance : 0;
+    const int offset = content.offset_variable < 0 ? content.offset : 0;
+    end = std::max<int64_t>(content.relative ? end + distance : offset, 0) + static_cast<int64_t>(content.bytes.size());
+    least = std::max(least, end);
+  }
+  return least;
+}
+
 bool Signature::has_flow_bits() const { return std::ranges::count(bits, BitOption::Of::flow, &BitOption::of) > 0; }
 
 bool Signature::asks_all(Protocol of) const {

@@ -176,7 +176,7 @@ struct Signature {
   Threshold threshold;
   std::vector<BitOption> bits;
   uint32_t sid = 0, revision = 0, generator = 1;  ///< generator: `gid`
-  uint32_t priority = 0;                          ///< 1 (the most urgent) to 255; 0: it does not say
+  std::optional<uint32_t> priority;               ///< the lowest is the most urgent
   std::string message, classtype;
   std::string category;  ///< of alerts: what its classtype means, if that is known, or the classtype
   size_t line = 0;       ///< in its file, from 1
@@ -188,6 +188,9 @@ struct Signature {
   std::string_view fast_pattern() const;
   /** Whether it asks for bytes that may be anywhere in a TCP connection, however it is cut into segments. */
   bool reads_streams() const;
+  /** How many bytes a payload must have so that its contents can be there; where a variable, a pcre or a byte_jump says
+   *  a place, as if that were the first possible. */
+  int64_t least_payload() const;
   /** Whether it has bits of flows. */
   bool has_flow_bits() const;
   /** Whether `flow`, `flowbits` or `stream_size` ask for what is only known if other packets of the flow have been
@@ -210,6 +213,7 @@ struct LeftOut {
 struct RuleSet {
   std::vector<Signature> rules;
   std::vector<LeftOut> unsupported;
+  std::vector<Signature> outdated;  ///< they are in the file, and so is one with the same sid and a higher revision
 };
 
 }  // namespace heddle::nids

@@ -29,7 +29,7 @@ std::vector<uint32_t> ranks_of(std::span<const Signature> rules) {
                       : asks  ? 2
                               : 3,
                       !uses(rule, Of::source, Of::destination, true), !uses(rule, Of::pair, Of::pair, true),
-                      rule.priority != 0 ? rule.priority : kUsualPriority, r);
+                      rule.priority.value_or(kUsualPriority), r);
   };
   std::vector<uint32_t> order(rules.size()), ranks(rules.size());
   std::iota(order.begin(), order.end(), 0u);
