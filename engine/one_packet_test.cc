@@ -28,6 +28,7 @@ TEST(OnePacket, IsRefusedBehindWhatMakesOthers) {
       {"t :: EtherSwitch; t[1] -> Discard; Idle -> [1]t; t", "EtherSwitch 't'"},
       {"t :: IPFragmenter(600)", "IPFragmenter 't'"},
       {"t :: IPReassembler", "IPReassembler 't'"},
+      {"t :: IP6Reassembler", "IP6Reassembler 't'"},
       {"t :: KernelTun(10.0.0.1/24)", "KernelTun 't'"},
       {"t :: KernelTap(10.0.0.1/24)", "KernelTap 't'"},
       {"t :: Socket(UDP, 127.0.0.1, 7)", "Socket 't'"},

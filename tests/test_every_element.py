@@ -160,6 +160,7 @@ BAD_ARGUMENTS = {
     "RadixIPLookup": ["x", "1.2/24 0", "10.0.0.0/8 1", "10.0.0.0/8 x 0", "FILE none"],
     "HashSwitch": ["", "0", "0, 0", "x, 1", "-1, 1", "0, 16385", "0, 1, 2"],
     "IP6Fragmenter": ["", "x", "55", "65536", "1280, 1"],
+    "IP6Reassembler": ["1", "HIMEM -1", "TIMEOUT x"],
     "IP6NDAdvertiser": ["", "x", "::1", "2:0:0:0:0:1", "::1/129 2:0:0:0:0:1", "::1 x 2:0:0:0:0:1"],
     "IP6NDSolicitor": ["", "::1", "x, 1:2:3:4:5:6", "::1, x", "::1, 1:2:3:4:5:6, CAPACITY 0", "::1, 1:2:3:4:5:6, 7"],
     "IP6Print": ["a, b", "CONTENTS 7", "NBYTES -2", "ACTIVE x"],

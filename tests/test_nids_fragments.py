@@ -137,3 +137,34 @@ def test_alerts_are_those_of_whole_packets(heddle, tmp_path, mode):
     assert Counter((line["src_ip"], line["alert"]["signature_id"]) for line in lines) == wanted
     assert report.one("ids")["packets"] == whole_packets
     assert set(report.drops("r")) == {"duplicate", "overlap", "timeout", "bad_fragment"}
+
+
+def test_alerts_over_ip6_fragments(heddle, tmp_path, mode):
+    """A pattern that lies across the border of two fragments is found behind an IP6Reassembler, and only there."""
+    rng = random.Random(f"{SEED} IPv6 fragments")
+    (tmp_path / "rules").write_text(RULES)
+    frames, wanted = [], Counter()
+    for number in range(64):
+        source, target = (judge.packed(f"2001:db8::{host}:{number:x}") for host in (1, 2))
+        text = bytes(8 * rng.randint(0, 40) + rng.randint(3, 7)) + rng.choice(WORDS[:3]) + bytes(20)
+        payload = judge.transport(UDP, 1000, 9, 0)[:4] + (8 + len(text)).to_bytes(2, "big") + bytes(2) + text
+        border = (payload.lower().index(b"attack") + 7) // 8 * 8  # within the word
+        parts = [(1, payload[:border]), (border, payload[border:])]
+        rng.shuffle(parts)
+        for place, part in parts:
+            header = bytes([UDP, 0]) + place.to_bytes(2, "big") + number.to_bytes(4, "big")
+            frames.append(judge.ip6(source, target, 44, header + part))
+        wanted.update((number, sid) for sid in wanted_of(UDP, payload))
+    source = captures.write(tmp_path / "in.pcap", frames)
+    for reassembler, alerts in ((" -> r :: IP6Reassembler", wanted), ("", Counter())):
+        eve = tmp_path / "eve.json"
+        heddle.run(
+            f"FromDump({quoted(source)}) -> CheckIP6Header(OFFSET 14){reassembler} -> ids ::"
+            f" NIDS({quoted(tmp_path / 'rules')}); ids[0] -> out :: Discard;"
+            f" ids[1] -> NIDSConfirm(ids, EVE {quoted(eve)}) -> out;",
+            *mode,
+        )
+        lines = [json.loads(line) for line in eve.read_text().splitlines()]
+        assert (
+            Counter((int(line["src_ip"].split(":")[-1], 16), line["alert"]["signature_id"]) for line in lines) == alerts
+        )

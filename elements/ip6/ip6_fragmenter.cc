@@ -7,14 +7,12 @@
 #include <random>
 
 #include "click/arguments.h"
-#include "elements/ip/transport.h"
-#include "elements/ip6/icmp6.h"
+#include "elements/ip6/fragments.h"
 
 namespace heddle {
 namespace {
 
-constexpr uint32_t kFragmentBytes = 8, kPlaces = 0x2000;
-constexpr uint16_t kMore = 1;
+constexpr uint32_t kPlaces = 0x2000;
 
 /** The headers of a packet, as its fragments want to know them; bytes from its IPv6 header on. */
 struct Headers {
@@ -25,19 +23,12 @@ struct Headers {
   bool fragment = false;                  ///< the packet is one, whose Fragment header is behind `kept`
 };
 
-/** Bytes of the header of `protocol` at `at`, of which `room` are there; 0 if it is another one. */
-uint32_t upper_layer_bytes(uint8_t protocol, const uint8_t* at, uint32_t room) {
-  if (protocol == kUdp || protocol == kIcmp6) return 8;
-  if (protocol != kTcp) return 0;
-  return std::max(20u, room > 12 ? (at[12] >> 4) * 4u : 0);
-}
-
 /** Reads the headers at `ip`, of which `room` bytes, 40 or more, are there. False if they do not end within these. */
 bool read_headers(const uint8_t* ip, uint32_t room, Headers& headers) {
   uint32_t at = kIp6HeaderBytes, next_at = 6;
   for (; ip6::is_extension(ip[next_at]); next_at = at, at = headers.end) {
     const uint8_t next = ip[next_at];
-    if (at + kFragmentBytes > room) return false;
+    if (at + ip6::kFragmentBytes > room) return false;
     headers.end = at + ip6::extension_bytes(next, ip + at);
     if (headers.end > room) return false;
     if (headers.fragment) continue;
@@ -49,7 +40,7 @@ bool read_headers(const uint8_t* ip, uint32_t room, Headers& headers) {
       headers.kept = headers.payload_at = headers.end, headers.next_at = at;
     }
   }
-  headers.end = std::min(room, at + upper_layer_bytes(ip[next_at], ip + at, room - at));
+  headers.end = std::min(room, at + ip6::upper_layer_bytes(ip[next_at], ip + at, room - at));
   return true;
 }
 
@@ -66,20 +57,20 @@ uint16_t fragment_field(const uint8_t* at) { return ntohs(load_u16(at + 2)); }
 /** Bytes of the first fragment's headers and of the part that it has to have. */
 uint32_t least_bytes(const Headers& headers) {
   const uint32_t part = std::max(8u, (headers.end - headers.payload_at + 7) / 8 * 8);
-  return headers.kept + kFragmentBytes + part;
+  return headers.kept + ip6::kFragmentBytes + part;
 }
 
 /** Whether the packet's payload, of `bytes`, is one that a packet or fragment can have. */
 bool possible_payload(const uint8_t* ip, const Headers& headers, uint32_t bytes) {
   if (!headers.fragment) return true;
   const uint16_t field = fragment_field(ip + headers.kept);
-  return (field >> 3) + (bytes + 7) / 8 <= kPlaces && ((field & kMore) == 0 || bytes % 8 == 0);
+  return (field >> 3) + (bytes + 7) / 8 <= kPlaces && ((field & ip6::kMore) == 0 || bytes % 8 == 0);
 }
 
 }  // namespace
 
 void IP6Fragmenter::configure(click::Arguments& arguments) {
-  arguments.required("MTU", mtu_, kIp6HeaderBytes + 2 * kFragmentBytes, 65535u);
+  arguments.required("MTU", mtu_, kIp6HeaderBytes + 2 * ip6::kFragmentBytes, 65535u);
 }
 
 void IP6Fragmenter::start(const Environment& environment) {
@@ -118,21 +109,21 @@ void IP6Fragmenter::run_cpu(Batch& batch) {
 
 IP6Fragmenter::Division IP6Fragmenter::divide(const uint8_t* ip, uint32_t) const {
   const Headers headers = headers_of(ip);
-  return {headers.kept + kFragmentBytes, headers.payload_at};
+  return {headers.kept + ip6::kFragmentBytes, headers.payload_at};
 }
 
 void IP6Fragmenter::write_headers(uint8_t* to, const uint8_t* ip, const Division& division, const Piece& piece) const {
   const Headers headers = headers_of(ip);
   const uint8_t* const given = headers.fragment ? ip + headers.kept : nullptr;
   const uint32_t place = piece.done / 8 + (given == nullptr ? 0 : fragment_field(given) >> 3);
-  const bool more = !piece.last || (given != nullptr && (fragment_field(given) & kMore) != 0);
+  const bool more = !piece.last || (given != nullptr && (fragment_field(given) & ip6::kMore) != 0);
   uint8_t* const fragment = to + headers.kept;
   std::memcpy(to, ip, headers.kept);
   to[headers.next_at] = ip6::kFragment;
   store_u16(to + 4, htons(static_cast<uint16_t>(division.header_bytes - kIp6HeaderBytes + piece.bytes)));
   fragment[0] = given == nullptr ? ip[headers.next_at] : given[0];
   fragment[1] = 0;
-  store_u16(fragment + 2, htons(static_cast<uint16_t>(place << 3 | (more ? kMore : 0))));
+  store_u16(fragment + 2, htons(static_cast<uint16_t>(place << 3 | (more ? ip6::kMore : 0))));
   store_u32(fragment + 4, given == nullptr ? htonl(first_identification_ + piece.number) : load_u32(given + 4));
 }
 

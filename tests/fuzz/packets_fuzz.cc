@@ -77,6 +77,8 @@ constexpr const char* kChains[] = {
     "ICMPPingRewriter(pattern 2.0.0.1 1024-65535 - - 0 1)",
     "CheckIPHeader(14, CHECKSUM false) -> IPAddrPairRewriter(pattern 1.0.0.0/30 - 9.9.9.9 - 0 1) -> "
     "TCPRewriter(pattern 1.0.0.9 1024-1030 - - 0 1, MAPPING_CAPACITY 16)",
+    "MarkIP6Header(14) -> IP6Reassembler(HIMEM 65536) -> IP6Fragmenter(72) -> IP6Reassembler(HIMEM 65536) -> "
+    "IP6Fragmenter(1280) -> CheckIP6Header(OFFSET 14)",
     "MarkIP6Header(14) -> IP6Fragmenter(72) -> CheckIP6Header(OFFSET 14) -> GetIP6Address(38) -> DecIP6HLIM",
     "MarkIPHeader(14) -> IPMirror -> ForceTCP(0, true, 2) -> CheckTCPHeader -> ForceUDP -> CheckUDPHeader -> "
     "ForceICMP(unreachable, host) -> CheckICMPHeader",

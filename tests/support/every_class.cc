@@ -147,6 +147,7 @@ std::vector<ClassInChain> listed() {
       {"ARPQuerier6",
        "TestSource -> t :: Tee(2); t[0] -> Strip(14) -> CheckIP6Header -> LookupIP6Route(::/0 2001:db8::7 0) -> q :: "
        "ARPQuerier6(2001:db8::9, 2:0:0:0:0:1); t[1] -> [1]q; q -> TestSink;"},
+      {"IP6Reassembler", "", 1, 1, l3v6, "", tee},
       {"IP6Print", "IP6Print(x, CONTENTS true, ACTIVE false)", 1, 1, marked6},
       {"IPAddrPairRewriter", "IPAddrPairRewriter(pattern 198.51.100.1 10.0.0.9 0 1, drop)", 2, 2, l3},
       {"IPAddrRewriter", "IPAddrRewriter(pattern 198.51.100.1-198.51.100.99 - 0 1, drop)", 2, 2, l3},
