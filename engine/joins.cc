@@ -205,9 +205,9 @@ void find_joins(const Router& router, Plan& plan) {
   for (size_t i = 0; i < router.nodes.size(); ++i) {
     const Node& node = router.nodes[i];
     const NodePlan& here = plan.nodes[i];
-    nodes.push_back({node.targets, here.processor.is_gpu() ? here.segment : -1,
-                     dynamic_cast<const Source*>(node.element.get()) != nullptr, node.element->copies() > 1,
-                     dynamic_cast<const Emitter*>(node.element.get()) != nullptr, node.element->name, here.has_both()});
+    nodes.push_back({node.targets, here.processor.is_gpu() ? here.segment : -1, node.source() != nullptr,
+                     node.element->copies() > 1, dynamic_cast<const Emitter*>(node.element.get()) != nullptr,
+                     node.element->name, here.has_both()});
   }
   plan.joins = heddle::find_joins(nodes);
 }

@@ -33,6 +33,7 @@ TEST(OnePacket, IsRefusedBehindWhatMakesOthers) {
       {"t :: KernelTap(10.0.0.1/24)", "KernelTap 't'"},
       {"t :: Socket(UDP, 127.0.0.1, 7)", "Socket 't'"},
       {"t :: ICMPError(10.0.0.1, unreachable)", "ICMPError 't'"},
+      {"Queue -> t :: ICMPError(10.0.0.1, unreachable) -> Unqueue", "ICMPError 't'"},
       {"t :: Tee; t[1] -> Discard; t -> Queue -> Unqueue -> Counter", "Tee 't'"},
       {"c :: Classifier(0/00, -); c[1] -> sink; c -> t :: IPFragmenter(600)", "IPFragmenter 't'"},
   };

@@ -13,9 +13,7 @@ bool is_ring_origin(const Node& node) { return dynamic_cast<const FromGPUPort*>(
 
 }  // namespace
 
-bool is_origin(const Node& node) {
-  return (dynamic_cast<const Source*>(node.element.get()) != nullptr && !node.is_buffer()) || is_ring_origin(node);
-}
+bool is_origin(const Node& node) { return (node.source() != nullptr && !node.is_buffer()) || is_ring_origin(node); }
 
 void add_to(std::vector<std::pair<std::string, uint64_t>>& list, const std::string& name, uint64_t more) {
   const auto found = std::find_if(list.begin(), list.end(), [&](auto& entry) { return entry.first == name; });

@@ -400,6 +400,10 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   if (!diagnostics.ok()) return router;
   take_bypasses(graph, elements, kinds);
   set_targets(graph, nodes);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Node& node = nodes[i];
+    node.passes = node.is_buffer() && node.element->processing()[0] == 'a' && kinds[i].inputs[0] == PortKind::pull;
+  }
 
   std::vector<int> on_cycle;
   const std::vector<int> order = order_of(nodes, kinds, graph, on_cycle, diagnostics);

@@ -36,7 +36,7 @@ PullPoint pull_point(const Router& router, int entry, size_t input, std::vector<
     if (puller.pulls_from.empty()) return point;
     const int at = puller.pulls_from[input], port = puller.pulls_from_port[input];
     const Node& node = router.nodes[static_cast<size_t>(at)];
-    if (dynamic_cast<Source*>(node.element.get()) != nullptr) {
+    if (node.source() != nullptr) {
       point.node = at, point.target = entry;
       return point;
     }
@@ -64,8 +64,8 @@ void find_tasks(Router& router) {
     const auto pulls = [](PortKind kind) { return kind == PortKind::pull; };
     const auto& [inputs, outputs] = node.kinds;
     const int self = static_cast<int>(i);
-    const bool is_source = dynamic_cast<Source*>(node.element.get()) != nullptr;
-    if (is_source && !outputs.empty() && !pulls(outputs[0])) router.tasks.push_back({self, node.targets[0], -1});
+    if (node.source() != nullptr && !outputs.empty() && !pulls(outputs[0]))
+      router.tasks.push_back({self, node.targets[0], -1});
     // A buffer pulls if its class says so; one that takes either way, such as Idle, does not.
     const bool waits = node.is_buffer() && node.element->processing()[0] != 'l';
     if (inputs.empty() || !pulls(inputs[0]) || waits) continue;

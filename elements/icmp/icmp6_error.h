@@ -19,10 +19,10 @@ namespace heddle {
  *  with parameterproblem, the byte of the packet that is wrong, default 0. RATE: messages a second on average, default
  *  100, 0: any number; BURST: as many at once, default 10. CAPACITY: messages that may wait, default 1024.
  *
- *  Push input, push output. The packet's IPv6 header is marked by annotation l3. The message begins with its IPv6
- *  header; the annotations l3 and l4 say so, and dst is 0. It enters the chain again on the thread that
- *  StaticThreadSched gives the element (else the first one), so its output may lead back to the routing table without a
- *  Queue.
+ *  The packet's IPv6 header is marked by annotation l3. The message begins with its IPv6 header; the annotations l3 and
+ *  l4 say so, and dst is 0. It enters the chain again on the thread that StaticThreadSched gives the element (else the
+ *  first one), so its output may lead back to the routing table without a Queue. Where packets are pulled, their
+ *  messages are what is pulled, and none waits.
  *
  *  Not answered, as RFC 4443 (2.4) wants: ICMPv6 errors and redirects, and what has been cut so that it may be one
  *  ("icmp_error"); packets to multicast addresses or, if the source tells, that came by link broadcast or multicast

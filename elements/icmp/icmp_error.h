@@ -17,10 +17,10 @@ namespace heddle {
  *  SET_FIX_ANNO: whether annotation fix_ip_src is set for a FixIPSrc behind, default true. CAPACITY: messages that may
  *  wait, default 1024.
  *
- *  Push input, push output: where packets are pulled, as Click's may be, put an Unqueue before it. The packet's IPv4
- *  header is marked by annotation l3. The message begins with its IPv4 header; the annotations dst (the sender), l3 and
- *  l4 say so. It enters the chain again on the thread that StaticThreadSched gives the element (else the first one), so
- *  its output may lead back to the routing table without a Queue. A redirect's gateway is the packet's destination
+ *  The packet's IPv4 header is marked by annotation l3. The message begins with its IPv4 header; the annotations dst
+ *  (the sender), l3 and l4 say so. It enters the chain again on the thread that StaticThreadSched gives the element
+ *  (else the first one), so its output may lead back to the routing table without a Queue. Where packets are pulled,
+ *  their messages are what is pulled, and none waits. A redirect's gateway is the packet's destination
  *  annotation; the pointer of a parameterproblem comes from IPGWOptions (annotation icmp_param). A packet with a source
  *  route is answered by the way that it has recorded so far, reversed, in an option of the same kind; dst is then the
  *  first address of that way (RFC 1812, 4.3.2.6; not a parameterproblem about that option, nor where MTU leaves no room

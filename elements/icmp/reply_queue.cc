@@ -10,7 +10,17 @@ void ReplyQueue::start(const Environment& environment) {
     refused_[thread].packets.reserve(static_cast<size_t>(environment.batch_size));
 }
 
+// Where packets are pulled, nobody would take what has waited.
+void ReplyQueue::take_state(Element& old) {
+  if (!pulled[0]) Queue::take_state(old);
+}
+
 void ReplyQueue::run_cpu(Batch& batch) {
+  if (pulled[0]) {
+    for (int i = 0; i < batch.size(); ++i)
+      if (const int reason = turn(batch, i); reason > 0) batch.drop(i, reason);
+    return;
+  }
   auto& refused = refused_[static_cast<size_t>(batch.thread)].packets;
   refused.clear();
   const int n = batch.size();

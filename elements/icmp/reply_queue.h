@@ -9,13 +9,15 @@
 namespace heddle {
 
 /** What elements share that turn a packet into another one, which enters the chain again, maybe before the place that
- *  it came from: a Queue that pushes. Drop reason 0 is "full". */
+ *  it came from: a Queue that pushes. Drop reason 0 is "full". Where packets are pulled, the other one takes the
+ *  packet's place at once, and nothing waits. */
 class ReplyQueue : public Queue {
  public:
   bool can_live_reconfigure() const override { return false; }
-  const char* processing() const override { return "h/h"; }
+  const char* processing() const override { return "a/a"; }
   bool changes_length() const override { return true; }
   void start(const Environment& environment) override;
+  void take_state(Element& old) override;
   void run_cpu(Batch& batch) override;
 
  protected:
