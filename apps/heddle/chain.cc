@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <sstream>
@@ -198,6 +199,23 @@ std::string mistakes(const click::Diagnostics& diagnostics) {
   return format("%s%zu mistake%s in the chain", diagnostics.full() ? "at least " : "", n, n == 1 ? "" : "s");
 }
 
+/** The lines of Diagnostics::text(), for programs. Those without a place have neither file, line nor column. */
+void print_json(const click::Diagnostics& diagnostics) {
+  std::vector<click::Diagnostic> sorted = diagnostics.errors();
+  std::ranges::stable_sort(sorted, {}, &click::Diagnostic::where);
+  std::set<click::Diagnostic> told;
+  nlohmann::json list = nlohmann::json::array();
+  for (const click::Diagnostic& mistake : sorted) {
+    if (!told.insert(mistake).second) continue;
+    nlohmann::json entry{{"message", mistake.message}};
+    if (const auto& [file, line, column] = mistake.where; line > 0)
+      entry.update({{"file", file}, {"line", line}, {"column", column}});
+    list.push_back(entry);
+  }
+  const nlohmann::json answer{{"ok", false}, {"mistakes", list}};
+  std::printf("%s\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
 }  // namespace
 
 Configuration read_chain(ChainOptions options) {
@@ -207,6 +225,7 @@ Configuration read_chain(ChainOptions options) {
   Configuration chain = make_chain(options, text, diagnostics, all);
   warn_of_unknown(options.variables, all);
   if (diagnostics.ok()) return chain;
+  if (options.json) print_json(diagnostics);
   std::fputs(diagnostics.text().c_str(), stderr);
   throw Error(mistakes(diagnostics) + "; nothing was started");
 }

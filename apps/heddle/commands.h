@@ -43,8 +43,9 @@ bool mentions_variable(std::string_view text, std::string_view name);
 void warn_of_unknown(const std::vector<std::string>& variables, std::string_view text);
 /** The chain's text, not parsed. Sorts the operands into options.file and options.variables. Throws Error. */
 std::string read_chain_text(ChainOptions& options);
-/** Reads, checks and plans. All mistakes are printed to standard error; throws Error if there are any. Variables that
- *  the chain does not mention are a warning there, for others may use the same command line. */
+/** Reads, checks and plans. All mistakes are printed to standard error, and with --json as JSON to standard output;
+ *  throws Error if there are any. Variables that the chain does not mention are a warning, for others may use the same
+ *  command line. */
 Configuration read_chain(ChainOptions options);
 /** The same of `text`, which has come by the handler `hotconfig`; Error has all mistakes. */
 Configuration read_new_chain(const ChainOptions& options, const std::string& text);

@@ -1,0 +1,25 @@
+"""The command line as people type it: what is misspelt is noticed before anything runs, and what would be right is
+said."""
+
+import json
+import os
+import re
+import subprocess
+
+import pytest
+from whole.program import CHAINS, as_nobody, mistakes, quoted
+
+TRAFFIC = CHAINS / "traffic.pcap"
+
+
+@pytest.mark.parametrize("command", ["check", "run", "plan"])
+def test_mistakes_as_json(heddle, tmp_path, command):
+    """What standard error says as text, in the same order; the last line there says how many there are."""
+    chain = tmp_path / "chain.click"
+    chain.write_text('FromDump("b\\"x", BRUST 5)\n -> Conter -> Conter -> Strip(abc) -> Discard;')
+    result = heddle(command, "--json", "-f", chain)
+    assert result.code == 1 and result.json["ok"] is False, result
+    lines = ["{file}:{line}:{column}: {message}".format(**one) for one in result.json["mistakes"]]
+    assert lines == result.err.splitlines()[:-1] and len(lines) == 3, result
+    result = heddle(command, "--json", "-e", "")
+    assert result.json["mistakes"] and result.json["mistakes"][0]["message"] in result.err, result
