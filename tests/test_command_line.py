@@ -23,3 +23,23 @@ def test_mistakes_as_json(heddle, tmp_path, command):
     assert lines == result.err.splitlines()[:-1] and len(lines) == 3, result
     result = heddle(command, "--json", "-e", "")
     assert result.json["mistakes"] and result.json["mistakes"][0]["message"] in result.err, result
+
+
+@pytest.mark.parametrize(
+    ("option", "name", "said"),
+    [
+        ("-h", "c.cuont", "No handler named 'c.cuont'; did you mean 'count'?"),
+        ("-h", "conter.count", "no element 'conter'; did you mean 'counter'?"),
+        ("-h", "Counter.cuont", "no element that 'Counter' means has a handler 'cuont' to read"),
+        ("-h", "c.reset", "Handler 'c.reset' write-only"),
+        ("-h", "verison", "No handler named 'verison'; did you mean 'version'?"),
+        ("-x", "conter.count", "No element named 'conter'; did you mean 'counter'?"),
+        ("-x", "c.cuont", "No handler named 'c.cuont'; did you mean 'count'?"),
+    ],
+)
+def test_handlers_are_looked_up_before_the_run(heddle, tmp_path, option, name, said):
+    """This one would not end by itself, and would write its file."""
+    out = tmp_path / "out.pcap"
+    chain = f"InfiniteSource -> c :: Counter -> counter :: Counter -> ToDump({quoted(out)})"
+    assert said in heddle.fails("run", "-e", chain, "-h", "c.count", option, name)
+    assert not out.exists()

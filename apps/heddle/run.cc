@@ -160,6 +160,8 @@ int RunCommand::run(const ChainOptions& chain_options) {
   engine.handlers().global().read("report", [&] { return json_of(engine.report()); });
   engine.allow_reconfigure([&](const std::string& text) { return read_new_chain(chain_options, text); },
                            allow_reconfigure);
+  // Those of another chain may have them (-R); and Click runs first.
+  if (!do_not_run && !as_click && !allow_reconfigure) check_handlers(engine, handlers, exit_handler);
   const RunningEngine stopped_by_signals(engine);
   if (!output.empty()) write_configuration(engine, output);
 
