@@ -43,3 +43,11 @@ def test_handlers_are_looked_up_before_the_run(heddle, tmp_path, option, name, s
     chain = f"InfiniteSource -> c :: Counter -> counter :: Counter -> ToDump({quoted(out)})"
     assert said in heddle.fails("run", "-e", chain, "-h", "c.count", option, name)
     assert not out.exists()
+
+
+def test_usage_of_dpdk_goes_to_standard_error(heddle):
+    """Standard output is for reports and packets."""
+    chain = "FromDPDKDevice(net_null0) -> ToDump(-)"
+    result = heddle("run", "--time", "1", "-e", chain, "--dpdk=--nonsense")
+    assert result.code == 1 and result.out == "", result
+    assert "Usage: " in result.err and "DPDK did not start" in result.err

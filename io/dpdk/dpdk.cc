@@ -1,6 +1,7 @@
 #define ALLOW_EXPERIMENTAL_API  // rte_dev_dma_map
 #include "io/dpdk/dpdk.h"
 
+#include <fcntl.h>
 #include <rte_dev.h>
 #include <rte_eal.h>
 #include <rte_errno.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -248,6 +250,30 @@ void plug_in(const Port& port, int threads) {
     throw Error("cannot make the virtual device '" + port.device + "'");
 }
 
+/** While it lives, what is written to standard output goes to standard error. EAL prints its usage there, where others
+ *  expect a report or packets. */
+class OutputToError {
+ public:
+  OutputToError() : output_(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)) {
+    std::fflush(stdout);
+    if (output_ >= 0) dup2(STDERR_FILENO, STDOUT_FILENO);
+  }
+  ~OutputToError() {
+    std::fflush(stdout);
+    if (output_ >= 0) dup2(output_, STDOUT_FILENO), close(output_);
+  }
+  OutputToError(const OutputToError&) = delete;
+  OutputToError& operator=(const OutputToError&) = delete;
+
+ private:
+  int output_;
+};
+
+int init_eal(std::vector<char*> arguments) {
+  const OutputToError of_eal;
+  return rte_eal_init(static_cast<int>(arguments.size()), arguments.data());
+}
+
 void start_eal(const std::vector<std::string>& extra, int threads) {
   for (auto& port : state().ports) find_interface(*port);
   if (state().eal) {  // a second engine of this process (tests): EAL stays, its devices come and go
@@ -262,7 +288,7 @@ void start_eal(const std::vector<std::string>& extra, int threads) {
   cpu_set_t affinity;
   CPU_ZERO(&affinity);
   sched_getaffinity(0, sizeof affinity, &affinity);
-  const int result = rte_eal_init(static_cast<int>(pointers.size()), pointers.data());
+  const int result = init_eal(pointers);
   // EAL ties this thread to its core. Packet threads, which inherit what this one may use, have those that the user
   // named.
   if (result >= 0 && names_cores(extra)) affinity = cores_of_eal();
