@@ -1,13 +1,11 @@
 """The command line as people type it: what is misspelt is noticed before anything runs, and what would be right is
 said."""
 
-import json
-import os
-import re
-import subprocess
+import gzip
 
 import pytest
-from whole.program import CHAINS, as_nobody, mistakes, quoted
+from whole import captures
+from whole.program import CHAINS, mistakes, quoted
 
 TRAFFIC = CHAINS / "traffic.pcap"
 
@@ -51,3 +49,45 @@ def test_usage_of_dpdk_goes_to_standard_error(heddle):
     result = heddle("run", "--time", "1", "-e", chain, "--dpdk=--nonsense")
     assert result.code == 1 and result.out == "", result
     assert "Usage: " in result.err and "DPDK did not start" in result.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["runn"], "unknown command 'runn'; did you mean 'run'? `heddle --help` lists all\n"),
+        (["xyzzy"], "unknown command 'xyzzy'; `heddle --help` lists all\n"),
+        (
+            ["gen", "rutes", "-n", "3"],
+            "unknown command 'rutes'; did you mean 'routes'? `heddle gen --help` lists all\n",
+        ),
+        (["rules", "chek", "x"], "unknown command 'chek'; did you mean 'check'? `heddle rules --help` lists all\n"),
+        (["routes", "convrt", "x"], "'convrt'; did you mean 'convert'? `heddle routes --help` lists all\n"),
+        (["elements", "Qeue"], "unknown element 'Qeue'; did you mean 'Queue'? `heddle elements` lists all\n"),
+        (
+            ["bench", CHAINS / "bounce.click", "--sweep", "siez=64,128"],
+            "did you mean 'size'? `heddle bench --help` lists the parameters\n",
+        ),
+    ],
+)
+def test_nearest_word(heddle, words, said):
+    assert heddle.fails(*words).endswith(said)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["run", "--devce=gpu", "x"], "--devce=gpu; did you mean '--device'? `heddle run --help` says what it takes\n"),
+        (["run", "x", "--tiem", "3"], "did you mean '--time'? `heddle run --help` says what it takes\n"),
+        (["rules", "check", "--fromat", "nft", "x"], "did you mean '--format'? `heddle rules check --help` says"),
+        (["gen", "routes", "--hosp", "3"], "did you mean '--hops'? `heddle gen routes --help` says"),
+        (["run", "-k", "x"], "not expected: -k; `heddle run --help` says what it takes\n"),
+    ],
+)
+def test_nearest_option(heddle, words, said):
+    result = heddle(*words)
+    assert result.code != 0 and said in result.err, result
+
+
+def test_a_route_file_may_have_a_name_near_that_of_a_command(heddle, tmp_path):
+    (tmp_path / "convrt").write_text("10.0.0.0/8 3\n")
+    assert heddle.ok("routes", "convrt", "10.1.1.1", cwd=tmp_path).out == "10.1.1.1 output 3\n"

@@ -18,6 +18,7 @@
 
 #include "apps/heddle/bench_display.h"
 #include "apps/heddle/commands.h"
+#include "apps/heddle/options.h"
 #include "click/diagnostics.h"
 #include "click/quoting.h"
 #include "core/cores.h"
@@ -158,7 +159,7 @@ class Bench {
       for (auto& parameter : parameters()) known.emplace_back(parameter.name);
       if (std::find(known.begin(), known.end(), axis.name) != known.end() || has_variable(axis.name)) return axis;
       throw Error("'" + axis.name + "' is neither a parameter of heddle bench nor a variable of the chain" +
-                  click::suggestion(axis.name, known) + "; `heddle bench --help` lists the parameters");
+                  hint(axis.name, known, "`heddle bench --help` lists the parameters"));
     } catch (const Error& error) {
       throw Error(std::string(option) + " " + error.what());
     }

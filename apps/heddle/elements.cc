@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "apps/heddle/commands.h"
-#include "click/diagnostics.h"
+#include "apps/heddle/options.h"
 #include "core/compound.h"
 #include "core/error.h"
 #include "gpu/functions.h"
@@ -33,7 +33,7 @@ int show_elements(const std::string& name, bool json) {
   for (std::string& compound : Compound::names()) names.push_back(std::move(compound));
   std::sort(names.begin(), names.end());
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
-    throw Error("unknown element '" + name + "'" + click::suggestion(name, names) + "; `heddle elements` lists all");
+    throw Error("unknown element '" + name + "'" + hint(name, names, "`heddle elements` lists all"));
   nlohmann::json list = nlohmann::json::array();
   for (auto& each : names) {
     if (!name.empty() && each != name) continue;

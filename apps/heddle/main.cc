@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <span>
 
 #include "apps/heddle/commands.h"
 #include "apps/heddle/options.h"
@@ -201,14 +202,44 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
+// "; did you mean ..." of the first option that `app` has not, if one that it has is near.
+std::string misspelt(const CLI::App& app) {
+  std::vector<std::string> known;
+  for (const auto* option : app.get_options())
+    for (const auto& name : option->get_lnames()) known.push_back("--" + name);
+  for (const std::string& word : app.remaining())
+    if (word.starts_with("--"))
+      if (const std::string near = heddle::click::suggestion(word.substr(0, word.find('=')), known); !near.empty())
+        return near;
+  return "";
+}
+
 // What is wrong with the command line, and with the line of which command.
 std::string usage_error(const CLI::App* app, const CLI::Error& error) {
   std::string command = app->get_name();
-  for (const auto* at = app; !at->get_subcommands().empty();) {
-    at = at->get_subcommands().front();
-    command += " " + at->get_name();
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    command += " " + app->get_name();
   }
-  return command + ": " + error.what() + "; `" + command + " --help` says what it takes\n";
+  const std::string near = misspelt(*app);
+  return command + ": " + error.what() + near + (near.empty() ? "; `" : " `") + command +
+         " --help` says what it takes\n";
+}
+
+// Throws Error where the first word is to be a command of `app` and is none; so for the commands that have others.
+void check_command(CLI::App& app, const std::string& called, std::span<const std::string> words) {
+  std::vector<std::string> commands;
+  for (const auto* command : app.get_subcommands(nullptr)) commands.push_back(command->get_name());
+  if (commands.empty() || words.empty() || words[0].starts_with("-")) return;
+  if (std::ranges::find(commands, words[0]) != commands.end())
+    return check_command(*app.get_subcommand(words[0]), called + " " + words[0], words.subspan(1));
+  std::error_code unreadable;
+  const bool takes_files = app.get_require_subcommand_min() == 0;  // routes
+  if (takes_files &&
+      (heddle::click::nearest(words[0], commands).empty() || std::filesystem::exists(words[0], unreadable)))
+    return;
+  throw heddle::Error("unknown command '" + words[0] + "'" +
+                      heddle::hint(words[0], commands, "`" + called + " --help` lists all"));
 }
 
 // CLI11 wants them the other way round.
@@ -376,12 +407,7 @@ int heddle_main(std::vector<std::string> words) {
   auto* gen_app = app.add_subcommand("gen", "Make tables and traffic with the statistics of real ones");
   const auto generate = heddle::add_gen_commands(*gen_app);
 
-  std::vector<std::string> commands;
-  for (auto* command : app.get_subcommands(nullptr)) commands.push_back(command->get_name());
-  if (!words.empty() && !words[0].starts_with("-") &&
-      std::find(commands.begin(), commands.end(), words[0]) == commands.end())
-    throw heddle::Error("unknown command '" + words[0] + "'" + heddle::click::suggestion(words[0], commands) +
-                        "; `heddle --help` lists all");
+  check_command(app, "heddle", words);
   try {
     parse(app, std::move(words));
   } catch (const CLI::ParseError& error) {

@@ -2,7 +2,9 @@
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <vector>
 
+#include "click/diagnostics.h"
 #include "click/values.h"
 #include "core/error.h"
 
@@ -16,6 +18,12 @@ inline CLI::Validator number_in(double least, double most) {
             return click::parse(text, value, least, most) ? "" : "Value " + text + " not in range " + range;
           },
           range};
+}
+
+/** What is said of a word that is none of `known`: which may have been meant, and then `lists`, where all are. */
+inline std::string hint(const std::string& word, const std::vector<std::string>& known, const std::string& lists) {
+  const std::string near = click::suggestion(word, known);
+  return near + (near.empty() ? "; " : " ") + lists;
 }
 
 }  // namespace heddle
