@@ -9,6 +9,9 @@ import pathlib
 import re
 import subprocess
 import sys
+import textwrap
+
+WIDTH = 100  # columns of a page
 
 
 def escaped(text):
@@ -31,14 +34,25 @@ def element_page(entry):
     return page(f"heddle-{name}", 7, first.removeprefix(f"{name}: ").rstrip("."), [("DESCRIPTION", rest)])
 
 
-def program_page(program):
-    def help_of(*words):
-        return subprocess.run([program, *words, "--help"], check=True, capture_output=True, text=True).stdout
+def wrapped(line):
+    """A line of the program's help, its explanation below itself."""
+    indent = " " * 30 if line.startswith(" ") else ""
+    return textwrap.fill(line, WIDTH, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
 
-    general = help_of()
-    commands = re.findall(r"^  ([a-z]+) ", general.split("Subcommands:")[1], re.MULTILINE)
+
+def help_of(command):
+    """The help of a command, a list of words, and of those below it: (command, text) each."""
+    text = subprocess.run([*command, "--help"], check=True, capture_output=True, text=True).stdout
+    below = re.findall(r"^  ([a-z]+) ", text.partition("\nSubcommands:\n")[2], re.MULTILINE)
+    yield command, "\n".join(map(wrapped, text.splitlines()))
+    for name in below:
+        yield from help_of([*command, name])
+
+
+def program_page(program):
+    (_, general), *commands = help_of([program])
     summary, _, rest = general.partition("\n")
-    parts = [("SYNOPSIS", rest)] + [(command.upper(), help_of(command)) for command in commands]
+    parts = [("SYNOPSIS", rest)] + [(" ".join(command[1:]).upper(), text) for command, text in commands]
     return page("heddle", 1, summary.rstrip("."), parts)
 
 

@@ -33,11 +33,51 @@ def test_completion(heddle):
     assert completed(heddle, "nonsense", "--") == []
 
 
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["ch"], ["check"]),
+        (["rules", "ch"], ["check"]),
+        (["gen", "rou"], ["routes"]),
+        (["routes", "conv"], ["convert"]),
+        (["rules", "check", "--for"], ["--format"]),
+        (["rules", "check", "--format", "nf"], ["nft"]),
+        (["gen", "routes", "--ip"], ["--ipv6"]),
+        (["gen", "routes", "--hop"], ["--hops"]),
+        (["run", "--device", "au"], ["auto"]),
+        (["run", "--on-gpu-error", "c"], ["cpu"]),
+        (["bench", "--measure", "zero"], ["zero-loss"]),
+        (["rules", "check", "ch"], []),  # a file
+        (["run", "gen", ""], []),
+    ],
+)
+def test_completion_of_commands_below_others(heddle, words, offered):
+    assert completed(heddle, *words) == offered
+
+
+def test_completion_of_an_alias(heddle):
+    """As README.md has it: `alias heddle=build/cuda/heddle`. Completion in a terminal expands none."""
+    script = f"""
+        alias heddle={heddle.path}
+        source {ROOT}/cmake/completion.bash
+        COMP_WORDS=(heddle run --laun) COMP_CWORD=2
+        _heddle
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    path = "/usr/bin:/bin"  # which has no heddle
+    done = subprocess.run(["bash", "-c", script], check=True, capture_output=True, text=True, env={"PATH": path})
+    assert done.stdout == "--launch\n" and done.stderr == ""
+
+
 def test_manual_pages(heddle, tmp_path):
     subprocess.run([sys.executable, ROOT / "cmake/man.py", heddle.path, tmp_path], check=True)
     classes = {line.split()[0] for line in heddle.ok("elements").out.splitlines()}
     pages = {path.name for path in (tmp_path / "man7").iterdir()}
     assert {f"heddle-{name}.7" for name in classes} >= pages and len(pages) > 100
+    whole = (tmp_path / "man1/heddle.1").read_text().replace("\\-", "-")
+    for words in ('.SH "RULES CHECK"', "--skip-unsupported", '.SH "ROUTES CONVERT"', '.SH "GEN ROUTES"', "--ipv6"):
+        assert words in whole
+    assert max(map(len, whole.splitlines())) <= 100
     if shutil.which("man") is None or shutil.which("groff") is None:
         pytest.skip("needs man and groff")
     for page, words in {

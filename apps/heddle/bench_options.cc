@@ -16,7 +16,7 @@ void add_options(CLI::App* command, BenchCommand& run) {
   command->add_option("--measure", run.measures, "throughput (default), latency (if there is a --rate), zero-loss")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->type_name("LIST");
+      ->type_name("LIST:{throughput,latency,zero-loss}");
   command->add_option("--sweep", run.sweeps, "NAME=1..8, NAME=64,128 or NAME=64..1024*2: measure all combinations")
       ->allow_extra_args(false)
       ->type_name("NAME=VALUES");
