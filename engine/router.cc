@@ -42,7 +42,8 @@ PortCount parse_ports(std::string_view text) {
   return count;
 }
 
-// Ports in use must be 0, 1, ... without a gap, as many as the element wants.
+// Ports in use must be 0, 1, ... without a gap, as many as the element wants. Where there is one that it has not,
+// nothing is said of others: they may be what was meant.
 void check_ports(const Element& element, const click::Location& where, std::vector<bool> used, const char* side,
                  PortCount count, click::Diagnostics& diagnostics) {
   const int n = static_cast<int>(used.size());
@@ -51,7 +52,7 @@ void check_ports(const Element& element, const click::Location& where, std::vect
     const std::string none = format("%s: has no %s ports", who.c_str(), side);
     const std::string those = count.most == 1 ? "port 0 only" : format("ports 0 to %d", count.most - 1);
     const std::string fewer = format("%s: has no %s port %d; it has %s", who.c_str(), side, n - 1, those.c_str());
-    diagnostics.error(where, count.most == 0 ? none : fewer);
+    return diagnostics.error(where, count.most == 0 ? none : fewer);
   }
   for (int port = 0; port < std::max(n, count.least); ++port) {
     if (port < n && used[static_cast<size_t>(port)]) continue;

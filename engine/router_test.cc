@@ -134,6 +134,13 @@ TEST(Router, CollectsAllMistakes) {
             "chain:1:63: XOR 'x': KEY: '256' is not an integer from 0 to 255\n");
 }
 
+TEST(Router, NamesOnlyThePortThatThereIsNot) {
+  EXPECT_EQ(mistakes("t :: TestSource; t[3] -> TestSink;"),
+            "chain:1:1: TestSource 't': has no output port 3; it has port 0 only\n");
+  EXPECT_EQ(mistakes("TestSource -> [2] s :: TestSink;"),
+            "chain:1:19: TestSink 's': has no input port 2; it has port 0 only\n");
+}
+
 TEST(Router, WantsASource) {
   EXPECT_NE(mistakes("").find("the chain has no source of packets, such as FromDump or FromDPDKDevice"),
             std::string::npos);

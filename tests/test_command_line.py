@@ -91,3 +91,8 @@ def test_nearest_option(heddle, words, said):
 def test_a_route_file_may_have_a_name_near_that_of_a_command(heddle, tmp_path):
     (tmp_path / "convrt").write_text("10.0.0.0/8 3\n")
     assert heddle.ok("routes", "convrt", "10.1.1.1", cwd=tmp_path).out == "10.1.1.1 output 3\n"
+
+
+def test_only_the_port_that_there_is_not_is_reported(heddle):
+    said = "FromDump 'FromDump@1': has no output port 3; it has port 0 only"
+    assert mistakes(heddle, "FromDump(x)[3] -> Discard") == [(1, 1, said)]
