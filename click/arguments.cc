@@ -1,9 +1,23 @@
 #include "click/arguments.h"
 
+#include <cctype>
+
 #include "click/quoting.h"
 #include "click/syntax.h"
 
 namespace heddle::click {
+namespace {
+
+/** "; did you mean 'KEYWORD value'?" if `text` is that with one of the keywords in other letters, else "". */
+std::string in_capitals(const std::string& text, const std::vector<std::string>& keywords) {
+  const auto space = static_cast<size_t>(std::ranges::find_if(text, is_space) - text.begin());
+  std::string word = text.substr(0, space);
+  std::ranges::transform(word, word.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (space == text.size() || std::ranges::find(keywords, word) == keywords.end()) return "";
+  return "; did you mean " + in_quotes(word + text.substr(space)) + "?";
+}
+
+}  // namespace
 
 Arguments::Arguments(const ElementDeclaration& element, Diagnostics& diagnostics, const AddressBook* addresses)
     : name_(element.name),
@@ -77,7 +91,8 @@ void Arguments::finish() {
   for (const auto& [name, index] : names_) known.push_back(name);
   for (const Entry& entry : entries_) {
     if (entry.taken) continue;
-    std::string message = in_quotes(entry.argument.text) + " is one argument too many";
+    const std::string& text = entry.argument.text;
+    std::string message = in_quotes(text) + " is one argument too many" + in_capitals(text, known);
     if (!entry.keyword.empty()) {
       const bool repeated = std::find(known.begin(), known.end(), entry.keyword) != known.end();
       message = repeated ? "keyword " + in_quotes(entry.keyword) + " is given twice"

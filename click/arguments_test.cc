@@ -59,6 +59,13 @@ TEST_F(ArgumentsTest, KeywordsAreNotPositional) {
   EXPECT_EQ(errors(), "t:1:12: Queue 'q': '5' is one argument too many\n");
 }
 
+TEST_F(ArgumentsTest, KeywordsAreInCapitals) {
+  arguments("1, b 5").required("A", a_).keyword("B", b_).finish();
+  EXPECT_EQ(errors(), "t:1:15: Queue 'q': 'b 5' is one argument too many; did you mean 'B 5'?\n");
+  arguments("1, d 5").required("A", a_).keyword("B", b_).finish();
+  EXPECT_EQ(errors(), "t:1:15: Queue 'q': 'd 5' is one argument too many\n");
+}
+
 TEST_F(ArgumentsTest, TakesEveryType) {
   bool flag = false;
   uint16_t port = 0;
