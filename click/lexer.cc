@@ -1,10 +1,12 @@
 #include "click/lexer.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <utility>
 
 #include "click/quoting.h"
+#include "core/error.h"
 #include "core/text_file.h"
 
 namespace heddle::click {
@@ -13,6 +15,34 @@ namespace {
 
 constexpr size_t kLongestFileName = 255;  // of a #line; every location carries a copy
 constexpr int kLastLine = 1'000'000'000;  // of a #line; leaves room to count on
+
+/** The first character of `text`, which is not empty, as a message shows it: not half of it, and by its name what
+ *  nobody sees. */
+std::string first_character(std::string_view text) {
+  const auto byte = [&](size_t i) { return i < text.size() ? static_cast<uint8_t>(text[i]) : uint8_t{0}; };
+  const auto bytes = static_cast<size_t>(std::countl_one(byte(0)));  // in UTF-8; of ASCII 0
+  if (bytes == 0) return in_quotes(text.substr(0, 1));
+  bool whole = bytes <= 4 && byte(0) >= 0xc2;
+  uint32_t code = byte(0) & 0x7fU >> bytes;
+  for (size_t i = 1; i < bytes; ++i) {
+    whole = whole && byte(i) >> 6 == 2;
+    code = code << 6 | (byte(i) & 0x3fU);
+  }
+  if (!whole) return format("'\\x%02x', which is no UTF-8", byte(0));
+  struct Name {
+    uint32_t code;
+    const char* name;
+  };
+  for (const Name& known : {Name{0xa0, "a no-break space"},
+                            {0xad, "a soft hyphen"},
+                            {0x200b, "a zero-width space"},
+                            {0x202f, "a narrow no-break space"},
+                            {0x2060, "a word joiner"},
+                            {0x3000, "an ideographic space"},
+                            {0xfeff, "a byte order mark"}})
+    if (code == known.code) return format("U+%04X, %s", code, known.name);
+  return in_quotes(text.substr(0, bytes)) + format(" (U+%04X)", code);
+}
 
 bool is_name_character(char c) { return is_word_character(c) || c == '@'; }
 
@@ -115,7 +145,7 @@ bool Lexer::at_token() const {
 
 void Lexer::skip_unknown() {
   for (skip_space(); !at_end() && !at_token(); skip_space()) {
-    diagnostics_->error(here(), "unexpected character " + in_quotes(text_.substr(position_, 1)));
+    diagnostics_->error(here(), "unexpected character " + first_character(text_.substr(position_)));
     while (!at_end() && !is_space(text_[position_]) && !at_token()) advance();  // what follows belongs to it
     if (diagnostics_->full()) stop();
   }
