@@ -36,14 +36,25 @@ std::unique_ptr<TableCopy> copy_table(const Element& element, gpu::Device& devic
   }
 }
 
+/** What else could be done with a segment where there is no GPU. */
+std::string instead_of_gpu(const Router& router, const Plan& plan, const Segment& segment) {
+  for (const int i : segment.nodes) {
+    const Node& node = router.nodes[static_cast<size_t>(i)];
+    if (node.device) return format("leave DEVICE out of '%s', or run with --device simt", node.element->name.c_str());
+  }
+  return plan.options.device == "cpu" ? "run with --device simt" : "run with --device cpu";
+}
+
 }  // namespace
 
 Gpus::Gpus(const Router& router, const Plan& plan, std::unique_ptr<GpuPorts> ports)
     : router_(router), plan_(plan), ports_(std::move(ports)) {
   for (const Segment& segment : plan.segments) {
     const int number = segment.processor.number;
-    if (segment.processor.is_gpu() && !devices_.contains(number))
-      devices_[number] = gpu::open_device(plan.name_of(segment.processor));
+    if (!segment.processor.is_gpu() || devices_.contains(number)) continue;
+    const std::string name = plan.name_of(segment.processor);
+    gpu::find_device(name, instead_of_gpu(router, plan, segment).c_str());
+    devices_[number] = gpu::open_device(name);
   }
 }
 

@@ -96,3 +96,15 @@ def test_a_route_file_may_have_a_name_near_that_of_a_command(heddle, tmp_path):
 def test_only_the_port_that_there_is_not_is_reported(heddle):
     said = "FromDump 'FromDump@1': has no output port 3; it has port 0 only"
     assert mistakes(heddle, "FromDump(x)[3] -> Discard") == [(1, 1, said)]
+
+
+def test_gpu_that_is_not_there_and_what_helps(heddle):
+    if heddle.ok("gpus", "--json").json["gpus"]:
+        pytest.skip("this machine has a GPU")
+    chain = f"FromDump({TRAFFIC}) -> EtherMirror(DEVICE gpu) -> Discard"
+    remedy = "; or leave DEVICE out of 'EtherMirror@2', or run with --device simt\n"
+    for device in ("cpu", "gpu"):
+        assert heddle.fails("run", "-e", chain, "--device", device).endswith(remedy)
+    heddle.ok("run", "--quiet", "-e", chain, "--device", "simt")
+    chain = f"FromDump({TRAFFIC}) -> EtherMirror -> Discard"
+    assert heddle.fails("run", "-e", chain, "--device", "gpu").endswith("; or run with --device cpu\n")
