@@ -93,6 +93,12 @@ def test_a_route_file_may_have_a_name_near_that_of_a_command(heddle, tmp_path):
     assert heddle.ok("routes", "convrt", "10.1.1.1", cwd=tmp_path).out == "10.1.1.1 output 3\n"
 
 
+def test_why_a_chain_cannot_be_read(heddle, tmp_path):
+    assert "'nowhere.click': No such file or directory; give the path" in heddle.fails("check", "nowhere.click")
+    assert f"'{tmp_path}': Is a directory; give" in heddle.fails("check", tmp_path)
+    assert "'/proc/self/mem': Input/output error; give" in heddle.fails("check", "/proc/self/mem")
+
+
 def test_only_the_port_that_there_is_not_is_reported(heddle):
     said = "FromDump 'FromDump@1': has no output port 3; it has port 0 only"
     assert mistakes(heddle, "FromDump(x)[3] -> Discard") == [(1, 1, said)]

@@ -1,8 +1,10 @@
 // Reading a chain: `heddle check` and what the other commands begin with.
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -150,7 +152,8 @@ std::string read_chain_text(ChainOptions& options) {
     read = false;
   }
   if (!read || file.bad())
-    throw Error("cannot read the chain '" + options.file + "'; does it exist, and is it a file?");
+    throw Error("cannot read the chain '" + options.file + "': " + std::strerror(errno) +
+                "; give the path of a text file that may be read");
   return text;
 }
 
