@@ -114,3 +114,14 @@ def test_gpu_that_is_not_there_and_what_helps(heddle):
     heddle.ok("run", "--quiet", "-e", chain, "--device", "simt")
     chain = f"FromDump({TRAFFIC}) -> EtherMirror -> Discard"
     assert heddle.fails("run", "-e", chain, "--device", "gpu").endswith("; or run with --device cpu\n")
+
+
+def test_compressed_captures(heddle, tmp_path):
+    """The remedy works as it is told."""
+    compressed = tmp_path / "in.pcap.gz"
+    compressed.write_bytes(gzip.compress(TRAFFIC.read_bytes()))
+    chain = "FromDump($IN) -> c :: Counter -> Discard"
+    err = heddle.fails("run", "--quiet", "-e", chain, f"IN={compressed}")
+    assert "zcat FILE | heddle ..., and let the chain read that by the name -, as in FromDump(-)" in err
+    result = heddle.ok("run", "--quiet", "-e", chain, "IN=-", "-h", "c.count", input=TRAFFIC.read_bytes())
+    assert int(result.out) == len(captures.frames(TRAFFIC))

@@ -16,10 +16,11 @@ namespace heddle {
  *      FromDump(FILENAME [, keywords TIMING, SAMPLE, FORCE_IP, START, START_AFTER, END, END_AFTER, INTERVAL, FILEPOS,
  *               ACTIVE, STOP, END_CALL, BURST])
  *
- *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input. TIMING: whether packets come at the
- *  pace of their time stamps, default false; a number is a speed (2: twice as fast). SAMPLE: the probability with which
- *  a packet is taken, default 1. FORCE_IP: give only IPv4 packets, with their header and destination annotations set,
- *  default false; then captures of raw IP, loopback and Linux cooked interfaces are read, too.
+ *  FILENAME: a pcap or pcapng file with Ethernet frames, "-" for standard input, from which compressed ones are read:
+ *  zcat in.pcap.gz | heddle run FILE. TIMING: whether packets come at the pace of their time stamps, default false; a
+ *  number is a speed (2: twice as fast). SAMPLE: the probability with which a packet is taken, default 1. FORCE_IP:
+ *  give only IPv4 packets, with their header and destination annotations set, default false; then captures of raw IP,
+ *  loopback and Linux cooked interfaces are read, too.
  *
  *  START, END: take packets with a time stamp from START on, before END, in seconds since 1970. START_AFTER, END_AFTER:
  *  the same, counted from the first packet of the file. INTERVAL: so many seconds from the first packet taken. At most

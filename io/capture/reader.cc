@@ -30,8 +30,10 @@ std::string not_a_capture(const std::string& path, const uint8_t* start, size_t 
                                    {"BZh", "bzip2", "bzcat"}}) {
     const size_t length = std::strlen(known.magic);
     if (bytes >= length && std::memcmp(start, known.magic, length) == 0) {
-      return format("'%s' is compressed with %s; decompress it into a pipe: %s FILE | heddle ... -", path.c_str(),
-                    known.name, known.program);
+      return format(
+          "'%s' is compressed with %s; decompress it into a pipe, %s FILE | heddle ..., and let the chain read "
+          "that by the name -, as in FromDump(-)",
+          path.c_str(), known.name, known.program);
     }
   }
   std::string first;

@@ -232,7 +232,9 @@ TEST(Reader, RefusesWhatIsNoCaptureWithARemedy) {
       name + " is not a capture: it starts with 47 45 54 20; expected pcap or pcapng (editcap converts other formats)");
   EXPECT_NE(error_of_bytes("ab").find("starts with 61 62;"), std::string::npos);
   EXPECT_EQ(error_of_bytes("\x1f\x8b\x08\x08"),
-            name + " is compressed with gzip; decompress it into a pipe: zcat FILE | heddle ... -");
+            name +
+                " is compressed with gzip; decompress it into a pipe, zcat FILE | heddle ..., and let the chain read "
+                "that by the name -, as in FromDump(-)");
   EXPECT_NE(error_of_bytes("\x28\xb5\x2f\xfd").find("zstdcat"), std::string::npos);
   EXPECT_EQ(error_of_bytes(pcap_header(false, 0xa1b2c3d4).substr(0, 23)),
             name + " ends after 23 of the 24 bytes of a pcap header; capture it again");
