@@ -125,3 +125,13 @@ def test_compressed_captures(heddle, tmp_path):
     assert "zcat FILE | heddle ..., and let the chain read that by the name -, as in FromDump(-)" in err
     result = heddle.ok("run", "--quiet", "-e", chain, "IN=-", "-h", "c.count", input=TRAFFIC.read_bytes())
     assert int(result.out) == len(captures.frames(TRAFFIC))
+
+
+@pytest.mark.parametrize(
+    ("number", "said"), [(276, "276 (LINUX_SLL2)"), (127, "127 (IEEE802_11_RADIOTAP)"), (999, "999")]
+)
+def test_link_types_by_name(heddle, tmp_path, number, said):
+    capture = tmp_path / "in.pcap"
+    capture.write_bytes(captures.pcap([], link=number))
+    err = heddle.fails("run", "-e", f"FromDump({quoted(capture)}) -> Discard")
+    assert f"in.pcap has link type {said}; Ethernet (1) is expected" in err and "editcap" not in err

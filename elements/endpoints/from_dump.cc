@@ -46,10 +46,10 @@ void FromDump::begin(int timeout_ms) {
   if (!reader_->start(timeout_ms)) return;
   const uint32_t link_type = reader_->link_type();
   if (link_type != capture::kLinkTypeEthernet && !(force_ip_ && is_ip_link(link_type)))
-    throw Error(
-        format("%s has link type %u; Ethernet (1) is expected%s. tcpdump -r FILE shows its packets; capture "
-               "again on an Ethernet interface, or convert it with editcap",
-               file_.c_str(), link_type, is_ip_link(link_type) ? ", or FORCE_IP true" : ""));
+    throw Error(format(
+        "%s has link type %s; Ethernet (1) is expected%s. tcpdump -r FILE shows its packets; capture "
+        "again on an Ethernet interface",
+        file_.c_str(), link_type_for_people(link_type).c_str(), is_ip_link(link_type) ? ", or FORCE_IP true" : ""));
   if (file_position_ != 0 && !reader_->skip_to(file_position_, timeout_ms)) {
     if (reader_->reaches(file_position_)) return;
     throw Error(format("%s: FILEPOS %ju is not between the first record and the end", file_.c_str(),

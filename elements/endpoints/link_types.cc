@@ -1,5 +1,8 @@
 #include "elements/endpoints/link_types.h"
 
+#include <utility>
+
+#include "core/error.h"
 #include "core/load.h"
 #include "io/capture/record.h"
 
@@ -26,6 +29,31 @@ constexpr KnownLink kLinkTypes[] = {
     {"802_11", 105, -1},
     {"802_11_RADIO", 127, -1},
     {"FR", 107, -1},
+};
+
+/** LINKTYPE_ names of www.tcpdump.org/linktypes.html. */
+constexpr std::pair<uint32_t, const char*> kLinkTypeNames[] = {
+    {kNull, "NULL"},
+    {1, "ETHERNET"},
+    {9, "PPP"},
+    {12, "RAW"},
+    {kRaw, "RAW"},
+    {104, "C_HDLC"},
+    {105, "IEEE802_11"},
+    {107, "FRELAY"},
+    {kLoop, "LOOP"},
+    {kCooked, "LINUX_SLL"},
+    {127, "IEEE802_11_RADIOTAP"},
+    {187, "BLUETOOTH_HCI_H4"},
+    {189, "USB_LINUX"},
+    {195, "IEEE802_15_4_WITHFCS"},
+    {220, "USB_LINUX_MMAPPED"},
+    {kIpv4, "IPV4"},
+    {229, "IPV6"},
+    {239, "NFLOG"},
+    {249, "USBPCAP"},
+    {253, "NETLINK"},
+    {276, "LINUX_SLL2"},
 };
 
 uint32_t type_at(const uint8_t* at) { return static_cast<uint32_t>(at[0] << 8 | at[1]); }
@@ -70,6 +98,12 @@ void annotate_ip(Batch& batch, int i, uint32_t at) {
 std::string link_type_name(uint32_t link_type) {
   for (const KnownLink& known : kLinkTypes)
     if (known.number == link_type) return known.name;
+  return std::to_string(link_type);
+}
+
+std::string link_type_for_people(uint32_t link_type) {
+  for (const auto& [number, name] : kLinkTypeNames)
+    if (number == link_type) return format("%u (%s)", number, name);
   return std::to_string(link_type);
 }
 

@@ -20,6 +20,8 @@ void annotate_ip(Batch& batch, int i, uint32_t at);
 
 /** Click's name for a LINKTYPE_ (ETHER, IP, ...), or its number as text. */
 std::string link_type_name(uint32_t link_type);
+/** A LINKTYPE_ as people see it: its number, and its name in tcpdump and Wireshark if it is a common one. */
+std::string link_type_for_people(uint32_t link_type);
 std::optional<uint32_t> link_type_of_name(const std::string& name);
 std::string link_type_names();
 
