@@ -135,3 +135,9 @@ def test_link_types_by_name(heddle, tmp_path, number, said):
     capture.write_bytes(captures.pcap([], link=number))
     err = heddle.fails("run", "-e", f"FromDump({quoted(capture)}) -> Discard")
     assert f"in.pcap has link type {said}; Ethernet (1) is expected" in err and "editcap" not in err
+
+
+def test_what_is_read_as_an_mrt_dump(heddle):
+    err = heddle.fails("routes", "convert", TRAFFIC)
+    assert "traffic.pcap: read as an MRT dump (--format says otherwise): byte " in err
+    assert "read as" not in heddle.fails("routes", "convert", "--format", "mrt", TRAFFIC)

@@ -86,10 +86,12 @@ ConvertCounts convert_routes(const ConvertOptions& options, std::FILE* out) {
     ++counts.routes;
   };
   const auto file = open_stream(options.input);
+  std::string guess;
   try {
     Peeked stream(*file);
     const std::string format = options.format == "auto" ? format_of(stream.first()) : options.format;
     if (format == "mrt") {
+      if (options.format != format) guess = "read as an MRT dump (--format says otherwise): ";
       const MrtCounts mrt = read_mrt(stream, sink);
       counts.passed_over = mrt.other_records + mrt.without_next_hop;
     } else if (format == "iproute") {
@@ -101,7 +103,7 @@ ConvertCounts convert_routes(const ConvertOptions& options, std::FILE* out) {
       throw Error(std::string("it has no IPv4 routes") +
                   (format == "mrt" ? "; give a dump of a RIB (bview.*, rib.*), not of updates" : ""));
   } catch (const Error& error) {
-    throw Error(options.input + ": " + error.what());
+    throw Error(options.input + ": " + guess + error.what());
   }
   counts.outputs = used.size();
   return counts;

@@ -139,6 +139,9 @@ TEST(Convert, SaysWhereMrtIsWrong) {
             ": byte 31: a path attribute needs 127 bytes, but its record or list has 4 left");
   EXPECT_EQ(converted(record(13, 2, ""), "mrt"),
             ": byte 12: a sequence number needs 4 bytes, but its record or list has 0 left");
+  // Which it need not be.
+  EXPECT_EQ(converted(rib(0, 33, {}), "auto"),
+            ": read as an MRT dump (--format says otherwise): byte 16: an IPv4 prefix length of 33; expected 0 to 32");
   EXPECT_EQ(converted(gzipped(kDump).substr(0, 60)), ": its gzip compression is broken or cut off");
   EXPECT_EQ(converted(bzipped(kDump).substr(0, 60)), ": its bzip2 compression is broken or cut off");
 }
