@@ -93,6 +93,17 @@ def test_a_route_file_may_have_a_name_near_that_of_a_command(heddle, tmp_path):
     assert heddle.ok("routes", "convrt", "10.1.1.1", cwd=tmp_path).out == "10.1.1.1 output 3\n"
 
 
+def test_isolation_is_described_as_it_is(heddle):
+    """What the plan says of headers, the help does, too."""
+    chain = (
+        "FromDump(x) -> CheckIPHeader(14) -> DirectIPLookup(0/0 0) -> c :: Counter -> RadixIPLookup(0/0 0) -> Discard"
+    )
+    plan = heddle.ok("plan", "--device", "gpu", "--isolate", "-e", chain).out
+    assert "(headers are parsed again first, as by CheckIPHeader@2)" in plan
+    said = " ".join(heddle.ok("run", "--help").out.split())
+    assert "headers that CheckIPHeader has parsed are parsed again before each that reads them but the first" in said
+
+
 def test_why_a_chain_cannot_be_read(heddle, tmp_path):
     assert "'nowhere.click': No such file or directory; give the path" in heddle.fails("check", "nowhere.click")
     assert f"'{tmp_path}': Is a directory; give" in heddle.fails("check", tmp_path)

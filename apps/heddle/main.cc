@@ -68,8 +68,8 @@ void add_chain_options(CLI::App* command, ChainOptions& options) {
   command->add_flag(
       "--isolate", options.plan.isolate,
       "Let each function on a GPU be a segment of its own: what it reads of packets moves there from the CPU, what it "
-      "has written moves back, and nothing stays in GPU memory for the next. A baseline to compare with; annotations "
-      "such as l3 and l4 go along, so headers are parsed once all the same");
+      "has written moves back, nothing stays in GPU memory for the next, and IP headers that CheckIPHeader has parsed "
+      "are parsed again before each that reads them but the first. A baseline to compare with");
   command->add_flag(
       "--skip-unsupported", options.skip_unsupported,
       "Leave out, and list, rules that ask for what is not supported: SKIP_UNSUPPORTED true for each NIDS "
