@@ -152,3 +152,16 @@ def test_what_is_read_as_an_mrt_dump(heddle):
     err = heddle.fails("routes", "convert", TRAFFIC)
     assert "traffic.pcap: read as an MRT dump (--format says otherwise): byte " in err
     assert "read as" not in heddle.fails("routes", "convert", "--format", "mrt", TRAFFIC)
+
+
+def test_one_rule_is_no_rules(heddle, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text("@0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF allow\n")
+    assert heddle.ok("rules", "check", rules).out == "1 rule (classbench), 0 of them shadowed\n"
+    result = heddle("rules", "convert", rules)
+    assert result.out.startswith("# 1 rule of classbench\n") and result.err.startswith("1 rule; 0 of other chains")
+
+
+def test_the_list_of_elements_has_columns(heddle):
+    lines = heddle.ok("elements").out.splitlines()
+    assert len({line.index(line.split()[1], len(line.split()[0])) for line in lines}) == 1

@@ -259,7 +259,7 @@ def test_rules_that_no_packet_can_match_are_named(heddle, tmp_path):
     done = heddle("rules", "check", rules)
     assert (done.code, done.out, done.err) == (
         0,
-        "1 rules (nft, chain t c), 0 of them shadowed\n",
+        "1 rule (nft, chain t c), 0 of them shadowed\n",
         warning,
     )
     assert heddle("rules", "convert", rules).err.startswith(warning)

@@ -125,7 +125,7 @@ def test_lines_that_tell_of_packets_do_not_lose_their_rule(heddle, tmp_path):
         "-A FORWARD -p tcp -j NFLOG --nflog-group 2\n-A FORWARD -s 10.0.0.0/8 -j ACCEPT\nCOMMIT\n"
     )
     done = heddle("rules", "check", saved)
-    assert done.code == 0 and "1 rules (iptables, chain FORWARD)" in done.out, done
+    assert done.code == 0 and "1 rule (iptables, chain FORWARD)" in done.out, done
 
 
 def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):

@@ -75,8 +75,8 @@ struct RunCommand {
   void drive(Engine& engine) const;
 };
 
-/** Throws Error if not all handlers that are to be read at the end can be: -h's `names`, as print_handlers() takes them,
- *  and -x's `exit_handler` ("": none). */
+/** Throws Error if not all handlers that are to be read at the end can be: -h's `names`, as print_handlers() takes
+ *  them, and -x's `exit_handler` ("": none). */
 void check_handlers(Engine& engine, const std::vector<std::string>& names, const std::string& exit_handler);
 /** Reads handlers at the end of a run and prints their values as Click does: ELEMENT.HANDLER, where ELEMENT may be a
  *  name, a pattern with * ? [ or a class. False: some do not exist; that has been reported. */

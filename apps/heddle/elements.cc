@@ -34,6 +34,8 @@ int show_elements(const std::string& name, bool json) {
   std::sort(names.begin(), names.end());
   if (!name.empty() && std::find(names.begin(), names.end(), name) == names.end())
     throw Error("unknown element '" + name + "'" + hint(name, names, "`heddle elements` lists all"));
+  const auto longest = std::ranges::max_element(names, {}, &std::string::size);
+  const auto width = static_cast<int>(longest->size());
   nlohmann::json list = nlohmann::json::array();
   for (auto& each : names) {
     if (!name.empty() && each != name) continue;
@@ -42,7 +44,7 @@ int show_elements(const std::string& name, bool json) {
     else if (!name.empty())
       std::fputs(manual(each).c_str(), stdout);
     else
-      std::printf("%-16s %-8s %s\n", each.c_str(), processors(each), summary(manual(each)).c_str());
+      std::printf("%-*s %-8s %s\n", width, each.c_str(), processors(each), summary(manual(each)).c_str());
   }
   if (json) std::printf("%s\n", list.dump(2).c_str());
   return 0;

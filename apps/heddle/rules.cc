@@ -202,6 +202,10 @@ class Explainer {
   Layout layout_;
 };
 
+std::string how_many(const RuleList& list) {
+  return std::to_string(list.rules.size()) + (list.rules.size() == 1 ? " rule" : " rules");
+}
+
 }  // namespace
 
 void warn_of_hidden_rules(const Router& router) {
@@ -279,7 +283,7 @@ int RulesCommand::check() const {
   warn_of_answered(file, list);
   warn_of_impossible(file, list);
   warn_of_shadows(file, list, shadows);
-  std::printf("%zu rules (%s%s%s), %zu of them shadowed", list.rules.size(), list.format.c_str(),
+  std::printf("%s (%s%s%s), %zu of them shadowed", how_many(list).c_str(), list.format.c_str(),
               list.chain.empty() ? "" : ", chain ", list.chain.c_str(), shadows.found.size());
   if (!shadows.undecided.empty()) std::printf(", %zu not decided", shadows.undecided.size());
   if (list.left_out > 0) std::printf("; %zu of other chains or without a verdict left out", list.left_out);
@@ -294,7 +298,7 @@ int RulesCommand::convert() const {
   warn_of_impossible(file, list);
   const std::string policy = list.policy ? "DEFAULT " + classifier::action_text(*list.policy) : "",
                     fields = needs_version(list) ? "FIELDS version" : "";
-  std::string text = format("# %zu rules of %s", list.rules.size(), list.format.c_str());
+  std::string text = "# " + how_many(list) + " of " + list.format;
   if (!list.chain.empty()) text += ", chain " + list.chain;
   if (!policy.empty()) text += "; packets that hit none: " + policy;
   if (!fields.empty()) text += "; packets of IPv4 and IPv6: " + fields;
@@ -306,7 +310,7 @@ int RulesCommand::convert() const {
   write_output(output, text);
   const std::string arguments = policy + (policy.empty() || fields.empty() ? "" : ", ") + fields;
   const std::string skipped = list.skipped.empty() ? "" : format(", %zu skipped", list.skipped.size());
-  std::fprintf(stderr, "%zu rules; %zu of other chains or without a verdict left out%s%s%s\n", list.rules.size(),
+  std::fprintf(stderr, "%s; %zu of other chains or without a verdict left out%s%s%s\n", how_many(list).c_str(),
                list.left_out, skipped.c_str(), arguments.empty() ? "" : "; give the element ", arguments.c_str());
   return 0;
 }
