@@ -285,6 +285,93 @@ def test_suricata_judges_flows(heddle, tmp_path, stream, ip6):
         assert ours[1] == theirs[1] and len(ours[1]) > 100
 
 
+def hidden_mark(rng):
+    """Segments of a connection, (from its client, TCP header, payload), in two of which EVILMARK comes to a host that
+    takes nothing else of what is between them; and what else that is."""
+    segments, junk = [], "".join(rng.choice("JUNK") for _ in range(rng.randint(1, 20))).encode()
+    kinds = ["nothing", "no ack", "no flags", "unsent", "old time", "syn", "syn data", "rst data", "early", "first syn"]
+    kind = rng.choice(kinds + ["two syns", "again", "lost"])
+    ours, others, turned = rng.getrandbits(32), rng.getrandbits(32), rng.random() < 0.3
+    clock = 1000
+
+    def send(there, flags, seq, ack, payload=b"", old=False):
+        nonlocal clock
+        clock += 1
+        options = [("NOP", None), ("NOP", None), ("Timestamp", (clock - 900 * old, 0))] if kind == "old time" else []
+        header = TCP(flags=flags, seq=seq % 2**32, ack=ack % 2**32 if "A" in flags else 0, options=options)
+        segments.append((there, header, payload))
+
+    def handshake(payload=b""):
+        send(True, "S", ours, 0, payload)
+        if kind == "two syns":
+            send(True, "S", ours + rng.getrandbits(30), 0)
+        if kind == "early":
+            send(True, "PA", ours + 1, others - rng.getrandbits(20), junk)
+        send(False, "SA", others, ours + 1)
+        send(True, "A", ours + 1, others + 1)
+
+    if kind == "again":
+        handshake()
+        send(True, "PA", ours + 1, others + 1, b"hello")
+        send(False, "RA", others + 1, ours + 6)
+        ours, others = ours + rng.getrandbits(32), others + rng.getrandbits(32)
+    handshake(junk if kind == "first syn" else b"")
+    turned = turned and kind in ("nothing", "no ack", "no flags", "unsent", "old time", "syn data", "again")
+    there, seq, ack = (False, others + 1, ours + 1) if turned else (True, ours + 1, others + 1)
+    text = b"EVILMARK"
+    cut, place = rng.randint(1, len(text) - 1), rng.randint(0, 1)
+    for number, part in enumerate([b"xx" + text[:cut], text[cut:] + b"yy"]):
+        if number == place:
+            if kind in ("no ack", "no flags"):
+                send(there, "P" if kind == "no ack" else "", seq, ack, junk)
+            if kind == "unsent":
+                send(there, "PA", seq, ack + 2**20 + rng.getrandbits(20), junk)
+            if kind == "old time":
+                send(there, "PA", seq, ack, junk, old=True)
+            if kind == "syn":
+                send(there, "S", seq + rng.getrandbits(32), 0)
+            if kind == "syn data":
+                send(there, "SPA", seq - 1, ack, junk)
+            if kind == "rst data":
+                send(there, "RPA", seq + 1, ack, junk)
+        if kind == "lost" and number == 0:  # on the way here
+            seq += rng.randint(1, 1000)
+        send(there, "PA", seq, ack, part)
+        seq += len(part)
+        send(not there, "A", ack, seq)
+    send(there, "FA", seq, ack)
+    send(not there, "FA", ack, seq + 1)
+    send(there, "A", seq + 1, ack + 1)
+    return kind, segments
+
+
+@BOTH_VERSIONS
+def test_suricata_judges_what_hosts_take(heddle, tmp_path, ip6):
+    """Each connection has what the rule looks for, in two segments, and perhaps something that no host takes: both find
+    it. They say when it was lost before them, too."""
+    if shutil.which("suricata") is None:
+        pytest.skip("suricata is not installed (make deps)")
+    rng = random.Random(f"{SEED} suricata hosts")
+    (tmp_path / "suricata.yaml").write_text(SETTINGS)
+    (tmp_path / "rules").write_text('alert tcp any any -> any any (content:"EVILMARK"; sid:1;)\n')
+    packets, kinds = [], {}
+    for flow in range(300):
+        client, server = f"10.0.{flow // 200}.{flow % 200 + 1}", "10.1.0.1"
+        kinds[1000 + flow], segments = hidden_mark(rng)
+        for there, header, payload in segments:
+            ends = (client, server, 1000 + flow, 80) if there else (server, client, 80, 1000 + flow)
+            header.sport, header.dport = ends[2:]
+            packet = IP(src=ends[0], dst=ends[1]) / header
+            packets.append(packet / Raw(payload) if payload else packet)
+    captures.write(tmp_path / "in.pcap", frames_of(packets, ip6))
+    run_suricata(tmp_path)
+    heddle.ok("run", "-e", CHAIN.format(tmp_path))
+    for name in ("eve.json", "ours.json"):
+        found = [json.loads(line) for line in (tmp_path / name).read_text().splitlines()]
+        ports = {port for alert in found for port in (alert["src_port"], alert["dest_port"])}
+        assert not Counter(kind for port, kind in kinds.items() if port not in ports), name
+
+
 def alerts_of(path):
     """What rules alert of which packets, by time: sorted (time, sid)."""
     found = [json.loads(line) for line in path.read_text().splitlines()]

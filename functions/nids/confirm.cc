@@ -1,9 +1,13 @@
+#include <arpa/inet.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>
+#include <utility>
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "core/load.h"
 #include "core/warnings.h"
 #include "functions/nids/dns.h"
 #include "functions/nids/nids.h"
@@ -22,6 +26,45 @@ flow::Key key_of(const View& view) {
   if (view.is_ip6) return flow::Key::of_ip6(view.network + 8, view.source_port, view.destination_port, view.number);
   return {static_cast<uint32_t>(view.source), static_cast<uint32_t>(view.destination), view.source_port,
           view.destination_port, view.number};
+}
+
+/** That of the way back. */
+flow::Key way_back_of(flow::Key key) {
+  std::swap(key.source, key.destination);
+  std::swap(key.source_port, key.destination_port);
+  return key;
+}
+
+/** What a rule sees where the other side's bytes are judged with a packet: that they come from there, and no packet. */
+View from_other_side(const View& view) {
+  View back = view;
+  std::swap(back.source, back.destination);
+  std::swap(back.source_port, back.destination_port);
+  back.payload = {};
+  if (view.flow != 0) back.flow ^= kToServer | kToClient;
+  return back;
+}
+
+/** TSval of a segment's timestamp option, if it has one (RFC 7323, 3.2; options: RFC 9293, 3.1). */
+std::optional<uint32_t> timestamp_of(const View& view) {
+  constexpr uint8_t kEnd = 0, kNothing = 1, kTimestamp = 8, kTimestampBytes = 10;
+  const uint8_t *at = view.transport + 20, *const end = view.payload.data();
+  while (at < end && *at != kEnd) {
+    if (*at == kNothing) {
+      ++at;
+      continue;
+    }
+    if (end - at < 2 || at[1] < 2 || end - at < at[1]) break;
+    if (*at == kTimestamp && at[1] == kTimestampBytes) return ntohl(load_u32(at + 2));
+    at += at[1];
+  }
+  return std::nullopt;
+}
+
+TcpSegment segment_of(const View& view) {
+  const auto has = [&](uint8_t flag) { return (view.tcp_flags & flag) != 0; };
+  return {view.sequence,        has(kSyn),         has(kFin), has(kRst), view.payload, has(kAck),
+          view.acknowledgement, timestamp_of(view)};
 }
 
 enum BlockedReason : int { kDropped, kRejected };
@@ -86,7 +129,10 @@ void NIDSConfirm::take_state(Element& old_element) {
 
 void NIDSConfirm::flow_ends(const flow::Entry& entry, int thread) {
   if (entry.word(word_) == 0) return;
-  streams_[static_cast<size_t>(thread)]->end(entry.word(word_));
+  Streams& streams = *streams_[static_cast<size_t>(thread)];
+  const uint64_t unfollowed = streams.unfollowed();
+  streams.end(entry.word(word_));
+  unfollowed_[thread].add(streams.unfollowed() - unfollowed, 0);
   conversations_->end(entry.key);
 }
 
@@ -115,16 +161,28 @@ void NIDSConfirm::warn_of_checksums(uint32_t segments) const {
 NIDSConfirm::Followed NIDSConfirm::follow(const View& view, uint32_t flow, int thread) {
   flow::Entry& entry = flows_->entry(flow, thread);
   if (!(entry.key == key_of(view))) return {};  // addresses were changed on the way, or it has ended
+  uint64_t name = entry.word(word_), other = 0;
+  if (name == 0) {
+    flow::ThreadTable& flows = flows_->table_of(thread);
+    const uint32_t back = flows.find(way_back_of(entry.key));
+    if (back != flow::kNoFlow) other = flows.entry(back).word(word_);
+  }
+  const Window window = counting(thread, [&](Streams& streams) { return streams.take(name, segment_of(view), other); });
+  entry.set_word(word_, name);
+  return {name, window};
+}
+
+Window NIDSConfirm::counting(int thread, const auto& work) {
   Streams& streams = *streams_[static_cast<size_t>(thread)];
   const uint64_t gaps = streams.gaps(), unfollowed = streams.unfollowed();
-  uint64_t name = entry.word(word_);
-  const uint8_t flags = view.tcp_flags;
-  const Window window =
-      streams.take(name, {view.sequence, (flags & kSyn) != 0, (flags & kFin) != 0, (flags & kRst) != 0, view.payload});
-  entry.set_word(word_, name);
+  std::array<uint64_t, kDoubts> doubts;
+  std::ranges::copy(streams.doubts(), doubts.begin());
+  const Window window = work(streams);
   gaps_[thread].add(streams.gaps() - gaps, 0);
   unfollowed_[thread].add(streams.unfollowed() - unfollowed, 0);
-  return {name, window};
+  for (size_t d = 0; d < kDoubts; ++d)
+    if (streams.doubts()[d] != doubts[d]) doubts_[d][thread].add(1, 0);
+  return window;
 }
 
 uint16_t NIDSConfirm::exit_of(unsigned stops) const {
@@ -132,6 +190,42 @@ uint16_t NIDSConfirm::exit_of(unsigned stops) const {
   if (!dropped && outputs > 2) return kRejectedOutput;
   if (outputs > 1) return kBlockedOutput;
   return static_cast<uint16_t>(kDrop | (dropped ? kDropped : kRejected));
+}
+
+unsigned NIDSConfirm::judge_alone(const Generation& rules, const Packet* packet, const View& view, int thread) {
+  Window window;
+  std::optional<DnsConnection> datagram;
+  if (rules.asks_applications && view.protocol == Protocol::udp) datagram.emplace().show(view, window);
+  return judge_.judge(nids_->rules(), rules, packet, view, window, thread);
+}
+
+unsigned NIDSConfirm::judge(const Generation& rules, const Packet* packet, const View& view, const flow::Key& key,
+                            Followed followed, int thread) {
+  Streams& streams = *streams_[static_cast<size_t>(thread)];
+  const bool has_bytes = !view.payload.empty() || followed.window.alone;
+  if (const unsigned stops = has_bytes ? streams.verdict(followed.name) : 0; stops != 0) return stops;
+  std::optional<Conversations::Use> use;
+  if (rules.asks_applications) {
+    const Side side = (view.flow & kToClient) != 0 ? kResponse : kRequest;
+    const bool established = (view.flow & kEstablished) != 0;
+    use.emplace(conversations_->take(key, side, followed.window, streams.closed(followed.name), established));
+    use->show(followed.window);
+    lost_[thread].add(use->gave_up() ? 1 : 0, 0);
+  }
+  const unsigned stops = judge_.judge(nids_->rules(), rules, packet, view, followed.window, thread);
+  if (stops != 0 && !followed.window.bytes.empty()) streams.set_verdict(followed.name, static_cast<uint8_t>(stops));
+  return stops;
+}
+
+void NIDSConfirm::judge_acknowledged(const Generation& rules, const Packet* packet, const View& view, uint64_t name,
+                                     int thread) {
+  for (;;) {
+    Window window = counting(thread, [&](Streams& streams) { return streams.acknowledged(name); });
+    if (window.bytes.empty()) return;
+    window.alone = true;
+    const uint64_t other = streams_[static_cast<size_t>(thread)]->other(name);
+    judge(rules, packet, from_other_side(view), way_back_of(key_of(view)), {other, window}, thread);
+  }
 }
 
 void NIDSConfirm::run_cpu(Batch& batch) {
@@ -151,25 +245,11 @@ void NIDSConfirm::run_cpu(Batch& batch) {
       if (is_segment) followed = follow(view, flows[i], batch.thread);
       Judge::note(nids_->rules(), rules, packet, view);
     }
-    std::optional<Conversations::Use> use;
-    std::optional<DnsConnection> datagram;
-    if (followed.name != 0 && !view.payload.empty())
-      stops = streams_[static_cast<size_t>(batch.thread)]->verdict(followed.name);
-    if (stops == 0) {
-      if (rules.asks_applications && followed.name != 0) {
-        const bool closed = streams_[static_cast<size_t>(batch.thread)]->closed(followed.name);
-        const Side side = (view.flow & kToClient) != 0 ? kResponse : kRequest;
-        const bool established = (view.flow & kEstablished) != 0;
-        use.emplace(conversations_->take(key_of(view), side, followed.window, closed, established));
-        use->show(followed.window);
-        lost_[batch.thread].add(use->gave_up() ? 1 : 0, 0);
-      } else if (rules.asks_applications && view.protocol == Protocol::udp) {
-        datagram.emplace().show(view, followed.window);
-      }
-      stops = judge_.judge(nids_->rules(), rules, packet, view, followed.window, batch.thread);
-      if (stops != 0 && !followed.window.bytes.empty())
-        streams_[static_cast<size_t>(batch.thread)]->set_verdict(followed.name, static_cast<uint8_t>(stops));
-    }
+    if (followed.name != 0)
+      stops = judge(rules, packet, view, key_of(view), followed, batch.thread);
+    else
+      stops = judge_alone(rules, packet, view, batch.thread);
+    if (followed.name != 0) judge_acknowledged(rules, packet, view, followed.name, batch.thread);
     if (stops != 0) batch.next()[i] = exit_of(stops);
   }
 }
@@ -177,11 +257,17 @@ void NIDSConfirm::run_cpu(Batch& batch) {
 std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
   std::vector<std::pair<std::string, uint64_t>> list{{"alerts", judge_.alerts()}, {"gave_up", judge_.gave_up()}};
   if (judge_.lost() != 0) list.emplace_back("lost", judge_.lost());
+  const auto of = [&](Doubt doubt) { return doubts_[static_cast<size_t>(doubt)].packets(); };
   if (flows_ != nullptr)
     list.insert(list.end(), {{"gaps", gaps_.packets()},
-                             {"unfollowed", unfollowed_.packets()},
+                             {"unfollowed", unfollowed_.packets() + waiting_.load(std::memory_order_relaxed)},
                              {"bad_checksum", bad_checksum_.packets()},
-                             {"lost_dialogues", lost_.packets()}});
+                             {"lost_dialogues", lost_.packets()},
+                             {"no_ack", of(Doubt::no_ack)},
+                             {"with_rst", of(Doubt::with_rst)},
+                             {"with_syn", of(Doubt::with_syn)},
+                             {"bad_ack", of(Doubt::bad_ack)},
+                             {"old_timestamp", of(Doubt::old_timestamp)}});
   return list;
 }
 
@@ -190,6 +276,7 @@ void NIDSConfirm::on_timer(int) { judge_.flush(); }
 std::string NIDSConfirm::stop() {
   const uint32_t segments = first_segments_.load(std::memory_order_relaxed);
   if (segments >= kFewSegments && segments < kFirstSegments) warn_of_checksums(segments);
+  for (const auto& streams : streams_) waiting_.fetch_add(streams->waiting(), std::memory_order_relaxed);
   return judge_.close();
 }
 

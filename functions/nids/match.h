@@ -49,6 +49,7 @@ struct Window {
   uint32_t fresh_to_it = 0;      ///< as `fresh`, for rules that are for the application: it may have become known now
   Dialogue* dialogue = nullptr;  ///< what it says, up to here; null: there is nothing new to be looked into
   Side side{};                   ///< of `dialogue`
+  bool alone = false;            ///< it came in packets before, which have been judged
 };
 
 /** The view of the packet [frame, frame + bytes) whose headers begin at these offsets; false if there is no whole

@@ -366,13 +366,30 @@ class NIDS : public Element, public KeepsGpuState {
  *  Suricata, http.host is in lower case where a port stands behind it, too.
  *
  *  Segments with a wrong checksum, which no host takes, belong to no connection, and change nothing of what `flow` and
- *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Where segments overlap,
- *  bytes that were in order count, then those of the segment that begins first; the others are judged with their
- *  packet. Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032 bytes a direction
- *  and half of MEMORY in all; then what is missing is given up (`gaps`), until it comes after all. A direction takes a
- *  block until its flow ends, or, where memory is short, until its FIN; segments with bytes for which there is none, or
- *  which are too far ahead, are judged as packets only (`unfollowed`). A connection goes over to a new configuration
- *  with its flow. Beside MEMORY, a direction takes 80 bytes, for as many as the FlowTable has places.
+ *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Nor do payloads that come
+ *  without ACK (`no_ack`) or with RST (`with_rst`). Others it depends on the host to take: what comes with a SYN
+ *  (`with_syn`; Fast Open), acknowledges what the other side has not been seen to send, or 65,536 bytes or more less
+ *  than before, or what lies before its SYN (`bad_ack`), or has a timestamp older than that of a segment before it that
+ *  came in order (`old_timestamp`; PAWS, RFC 7323). They are judged with their packet, and wait, in up to 8 blocks of
+ *  2032 bytes a direction; what comes without such a doubt in their place goes before them. If nothing does until the
+ *  other side acknowledges them, they belong to the connection. What a client sends before its SYN is answered counts
+ *  no more from that answer on but as such.
+ *
+ *  Where segments overlap, bytes that were in order count, then those of the segment that begins first; the others are
+ *  judged with their packet. Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032
+ *  bytes a direction and half of MEMORY in all. When the other side acknowledges what is missing before them, the host
+ *  has it: then it is given up (`gaps`), and what lies behind it is looked into at once, with the packet that
+ *  acknowledges it, by whose time and with the addresses of the one who sent it; a rule that stops this stops what
+ *  comes behind it, not that packet. Without acknowledgements it is given up when there is no more room, until it comes
+ *  after all. A direction takes a block until its flow ends, or, where memory is short, until a FIN or a RST of either
+ *  side; segments with bytes for which there is none, which are too far ahead, or which wait to the end for what is
+ *  missing, are judged as packets only (`unfollowed`). Both directions must come to one packet thread, or neither is
+ *  known to the other: then nothing is known to be acknowledged.
+ *
+ *  A SYN with another number, while a connection is there, begins another one only if a SYN with ACK answers it: both
+ *  directions begin anew by what that says. Where only one direction is seen, a SYN begins it anew behind its FIN or
+ *  RST. A connection goes over to a new configuration with its flow. Beside MEMORY, a direction takes 92 bytes, for as
+ *  many as the FlowTable has places.
  *
  *  Where EVE is a pipe, a socket or a terminal, NIDSConfirm, or a NIDS that writes alerts itself, waits for whoever
  *  reads it, so that no alert of a capture is lost; but packets from a port, a tap or a Socket wait for nobody: then up
@@ -387,8 +404,9 @@ class NIDS : public Element, public KeepsGpuState {
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
- *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`, `unfollowed` and
- *  `bad_checksum` (segments) and `lost_dialogues` (connections).
+ *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`,
+ *  `unfollowed`, `bad_checksum`, `no_ack`, `with_rst`, `with_syn`, `bad_ack` and `old_timestamp` (segments), and
+ *  `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written, or a NIDS reads it (RULES, VARIABLES, CLASSIFICATION);
  *  STREAM without FLOWS, FLOWS or MEMORY without STREAM;
@@ -428,6 +446,16 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
     nids::Window window;
   };
   Followed follow(const nids::View& view, uint32_t flow, int thread);
+  /** What `work` returns, which the thread's Streams do; and counts what these do meanwhile. */
+  nids::Window counting(int thread, const auto& work);
+  /** Judges a packet that is of no direction; returns Judge's stops. */
+  unsigned judge_alone(const nids::Generation& rules, const Packet* packet, const nids::View& view, int thread);
+  /** The same of one that is of the direction `followed`, which `key` names. */
+  unsigned judge(const nids::Generation& rules, const Packet* packet, const nids::View& view, const flow::Key& key,
+                 Followed followed, int thread);
+  /** Judges what the packet, of the direction `name`, acknowledges, and could not be before. */
+  void judge_acknowledged(const nids::Generation& rules, const Packet* packet, const nids::View& view, uint64_t name,
+                          int thread);
   /** Whether no host takes the segment; counts it then. */
   bool has_wrong_checksum(const nids::View& view, int thread);
   /** Says so, if too many of the first segments have a wrong checksum. */
@@ -443,8 +471,12 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
   int word_ = 0;                                         // of each flow: its direction's name in streams_
   std::vector<std::unique_ptr<nids::Streams>> streams_;  // by thread
   std::unique_ptr<nids::Conversations> conversations_;   // with STREAM
+  std::atomic<uint64_t> waiting_{0};                     // what did so to the end
   nids::Judge judge_{counts};
   PerThreadCounts gaps_{counts}, unfollowed_{counts}, bad_checksum_{counts}, lost_{counts};
+  PerThreadCounts doubts_[nids::kDoubts]{// [Doubt]
+                                         PerThreadCounts(counts), PerThreadCounts(counts), PerThreadCounts(counts),
+                                         PerThreadCounts(counts), PerThreadCounts(counts), PerThreadCounts(counts)};
 };
 
 }  // namespace heddle

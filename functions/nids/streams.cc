@@ -43,13 +43,18 @@ void Streams::give_back(uint32_t& block) {
   --used_;
 }
 
+void Streams::remove(Stream& stream, uint32_t& place) {
+  uint32_t number = place;
+  const Block& block = blocks_[number];
+  place = block.next;
+  --stream.held_count, --held_;
+  if (block.doubtful) --stream.doubtful_count, --doubtful_;
+  give_back(number);
+}
+
 void Streams::forget_held(Stream& stream) {
-  while (stream.held != kNone) {
-    uint32_t block = stream.held;
-    stream.held = blocks_[block].next;
-    give_back(block);
-  }
-  held_ -= std::exchange(stream.held_count, uint8_t{0});
+  unfollowed_ += static_cast<uint64_t>(stream.held_count - stream.doubtful_count);
+  while (stream.held != kNone) remove(stream, stream.held);
 }
 
 void Streams::forget_gap(Stream& stream) {
@@ -57,23 +62,28 @@ void Streams::forget_gap(Stream& stream) {
   stream.has_gap = false;
 }
 
+void Streams::clear(Stream& stream) {
+  give_back(stream.at.tail);
+  forget_gap(stream);
+  forget_held(stream);
+  set_closed(number_of(stream), false);
+}
+
 void Streams::begin(Stream& stream, uint32_t sequence) {
-  const auto number = static_cast<uint32_t>(&stream - streams_.data());
-  end(number + uint64_t{1});
-  free_streams_.pop_back();  // it keeps its name
-  stream.begin = stream.at.next = sequence;
+  clear(stream);
+  const uint32_t other = stream.other;
+  stream = {};
+  stream.other = other;
+  stream.begin = stream.at.next = stream.sent = stream.acknowledged = sequence;
 }
 
 void Streams::end(uint64_t word) {
   if (word == 0) return;
-  const auto number = static_cast<uint32_t>(word - 1);
-  Stream& stream = streams_[number];
-  give_back(stream.at.tail);
-  forget_gap(stream);
-  forget_held(stream);
-  set_closed(number, false);
+  Stream& stream = streams_[word - 1];
+  clear(stream);
+  if (Stream* const other = other_of(stream)) other->other = kNone;
   stream = {};
-  free_streams_.push_back(number);
+  free_streams_.push_back(static_cast<uint32_t>(word - 1));
 }
 
 void Streams::set_closed(uint32_t number, bool closed) {
@@ -92,10 +102,79 @@ void Streams::set_closed(uint32_t number, bool closed) {
   }
 }
 
-void Streams::skip_to(Stream& stream, uint32_t sequence) {
+Doubt Streams::doubt_of(const Stream& stream, const TcpSegment& segment) const {
+  if (segment.rst) return Doubt::with_rst;
+  if (segment.syn) return Doubt::with_syn;
+  if (!segment.ack) return Doubt::no_ack;
+  if (stream.other != kNone) {
+    const Stream& other = streams_[stream.other];
+    const auto most = static_cast<int32_t>(std::min<uint64_t>(kOldAckBytes, other.at.offset));
+    if (distance(segment.acknowledgement, other.sent) > 0 ||
+        distance(other.acknowledged, segment.acknowledgement) > most)
+      return Doubt::bad_ack;
+  }
+  if (segment.timestamp && stream.has_timestamp && distance(*segment.timestamp, stream.timestamp) < 0)
+    return Doubt::old_timestamp;
+  return Doubt::none;
+}
+
+void Streams::take_syn(Stream& stream, uint32_t first) {
+  if (first == stream.begin) return;
+  const bool has_data = stream.at.offset != 0 || stream.held_count != stream.doubtful_count;
+  const bool may_begin =
+      stream.other == kNone ? stream.closed || !has_data : !stream.answered && (stream.closed || !has_data);
+  const uint32_t other_begin = may_begin ? stream.begin : first;
+  if (may_begin) begin(stream, first);
+  stream.other_begin = other_begin, stream.has_other_begin = true;
+}
+
+void Streams::take_answer(Stream& stream, uint32_t first, uint32_t acknowledgement) {
+  Stream& asked = streams_[stream.other];
+  const bool by_other = asked.has_other_begin && acknowledgement == asked.other_begin;
+  const bool is_answer = !by_other && acknowledgement - asked.begin <= asked.sent - asked.begin;  // they go round
+  if (is_answer) {
+    take_syn(stream, first);
+    if (!asked.answered && asked.at.offset != 0) doubt_beginning(asked);
+  } else if (asked.has_other_begin) {
+    begin(asked, acknowledgement);
+    begin(stream, first);
+  } else {
+    return;  // no host has asked for it
+  }
+  take_acknowledgement(asked, acknowledgement);
+  asked.has_other_begin = false;
+}
+
+void Streams::settle_beginning(Stream& stream, uint32_t acknowledgement) {
+  if (!stream.has_other_begin || (stream.answered && !stream.closed)) return;
+  const bool by_this = acknowledgement - stream.acknowledged <= stream.sent - stream.acknowledged;
+  if (by_this || acknowledgement - stream.other_begin > kOldAckBytes) return;
+  begin(stream, stream.other_begin);
+  stream.sent = acknowledgement;
+}
+
+void Streams::take_acknowledgement(Stream& stream, uint32_t acknowledgement) {
+  if (distance(acknowledgement, stream.begin) < 0 && !stream.answered) return;
+  stream.answered = true;
+  if (distance(acknowledgement, stream.acknowledged) > 0) stream.acknowledged = acknowledgement;
+}
+
+void Streams::doubt_beginning(Stream& stream) {
+  forget_gap(stream);
+  const Place place = std::exchange(stream.at, Place{0, stream.begin, kNone});
+  stream.has_timestamp = false;
+  if (place.tail == kNone) return;
+  Block& block = blocks_[place.tail];
+  block.sequence = place.next - block.length;
+  block.doubtful = true, block.acknowledgement = streams_[stream.other].sent;
+  insert(stream, place.tail);
+}
+
+void Streams::skip_to(Stream& stream, uint32_t sequence, bool for_good) {
   ++gaps_;
   const Place place{stream.at.offset + (sequence - stream.at.next), sequence, kNone};
-  if (stream.has_gap)
+  if (for_good) forget_gap(stream);
+  if (for_good || stream.has_gap)
     give_back(stream.at.tail);
   else
     stream.gap = stream.at, stream.has_gap = true, stream.since_gap = 0;
@@ -109,48 +188,75 @@ void Streams::go_back(Stream& stream) {
   stream.has_gap = false;
 }
 
-bool Streams::hold(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes) {
-  while (!bytes.empty()) {
-    if (stream.held_count == kMaxHeld || 2 * held_ > count_) return false;
+void Streams::insert(Stream& stream, uint32_t number) {
+  Block& block = blocks_[number];
+  // Behind those that begin where it does: the first to come counts.
+  uint32_t* place = &stream.held;
+  while (*place != kNone && distance(blocks_[*place].sequence, block.sequence) <= 0) place = &blocks_[*place].next;
+  block.next = *place;
+  *place = number;
+  ++stream.held_count, ++held_;
+  if (block.doubtful) ++stream.doubtful_count, ++doubtful_;
+}
+
+bool Streams::hold(Stream& stream, const TcpSegment& segment, bool doubtful) {
+  uint32_t sequence = segment.sequence + (segment.syn ? 1 : 0);
+  for (auto bytes = segment.payload; !bytes.empty();) {
+    if (stream.held_count >= kMaxHeld || 2 * held_ > count_) return false;
+    if (doubtful && stream.doubtful_count >= kMaxDoubtful) return false;
     const uint32_t number = take_block();
     if (number == kNone) return false;
     Block& block = blocks_[number];
     block.sequence = sequence;
-    block.length = static_cast<uint32_t>(std::min<size_t>(bytes.size(), kWindowBytes));
+    block.length = static_cast<uint16_t>(std::min<size_t>(bytes.size(), kWindowBytes));
+    block.doubtful = doubtful, block.acknowledgement = segment.acknowledgement;
     std::memcpy(block.bytes, bytes.data(), block.length);
-    // Behind those that begin where it does: the first to come counts.
-    uint32_t* place = &stream.held;
-    while (*place != kNone && distance(blocks_[*place].sequence, sequence) <= 0) place = &blocks_[*place].next;
-    block.next = *place;
-    *place = number;
-    ++stream.held_count, ++held_;
+    insert(stream, number);
     sequence += block.length;
     bytes = bytes.subspan(block.length);
   }
   return true;
 }
 
-bool Streams::is_next(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes) {
+bool Streams::comes_behind_syn(Stream& stream, uint32_t sequence) {
+  if (stream.other != kNone || stream.doubtful_count == 0) return false;
+  Block& block = blocks_[stream.held];
+  if (!block.doubtful || block.sequence != stream.begin || block.end() != sequence) return false;
+  block.doubtful = false;
+  --stream.doubtful_count, --doubtful_;
+  return true;
+}
+
+bool Streams::is_next(Stream& stream, const TcpSegment& segment) {
+  const uint32_t sequence = segment.sequence;
   if (stream.has_gap) {
     const int32_t known = distance(stream.gap.next, sequence);
-    if (known >= 0 && static_cast<size_t>(known) < bytes.size()) go_back(stream);
+    if (known >= 0 && static_cast<size_t>(known) < segment.payload.size()) go_back(stream);
   }
   const int32_t ahead = distance(sequence, stream.at.next);
-  if (ahead <= 0) return true;
+  if (ahead <= 0 || comes_behind_syn(stream, sequence)) return true;
   if (ahead > kMaxAhead) {
     ++unfollowed_;
     if (++stream.far_count < kMaxHeld) return false;
-    unfollowed_ += stream.held_count;
     forget_held(stream);
     --unfollowed_;  // this one is followed
-    skip_to(stream, sequence);
-  } else if (hold(stream, sequence, bytes)) {
+    skip_to(stream, sequence, false);
+  } else if (hold(stream, segment, false)) {
     return false;
   } else {
-    const bool held_first = stream.held != kNone && distance(blocks_[stream.held].sequence, sequence) < 0;
-    skip_to(stream, held_first ? blocks_[stream.held].sequence : sequence);
+    uint32_t first = stream.held;  // that is in no doubt
+    while (first != kNone && blocks_[first].doubtful) first = blocks_[first].next;
+    const bool held_first = first != kNone && distance(blocks_[first].sequence, sequence) < 0;
+    skip_to(stream, held_first ? blocks_[first].sequence : sequence, false);
   }
   return true;
+}
+
+void Streams::open_window(Stream& stream) {
+  window_.clear();
+  if (stream.at.tail == kNone) return;
+  const Block& tail = blocks_[stream.at.tail];
+  window_.assign(tail.bytes, tail.bytes + tail.length);
 }
 
 void Streams::append(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes) {
@@ -163,14 +269,43 @@ void Streams::append(Stream& stream, uint32_t sequence, std::span<const uint8_t>
 }
 
 void Streams::append_held(Stream& stream) {
-  while (stream.held != kNone && distance(blocks_[stream.held].sequence, stream.at.next) <= 0) {
-    uint32_t number = stream.held;
-    const Block& block = blocks_[number];
+  uint32_t* place = &stream.held;
+  while (*place != kNone && distance(blocks_[*place].sequence, stream.at.next) <= 0) {
+    Block& block = blocks_[*place];
+    if (block.doubtful && distance(block.end(), stream.at.next) > 0) {
+      place = &block.next;
+      continue;
+    }
     append(stream, block.sequence, {block.bytes, block.length});
-    stream.held = block.next;
-    --stream.held_count, --held_;
-    give_back(number);
+    remove(stream, *place);
   }
+}
+
+bool Streams::append_acknowledged(Stream& stream) {
+  uint32_t* place = &stream.held;
+  const auto is_over = [&](const Block& block) { return distance(block.sequence, stream.at.next) > 0; };
+  while (*place != kNone && !is_over(blocks_[*place]) && distance(blocks_[*place].end(), stream.acknowledged) > 0)
+    place = &blocks_[*place].next;
+  if (*place == kNone || is_over(blocks_[*place])) return false;
+  // A host has taken it: the other side has sent what it acknowledges, and its timestamp is not old.
+  const Block& block = blocks_[*place];
+  Stream& other = streams_[stream.other];
+  if (distance(block.acknowledgement, other.sent) > 0) other.sent = block.acknowledgement;
+  stream.has_timestamp = false;
+  append(stream, block.sequence, {block.bytes, block.length});
+  remove(stream, *place);
+  return true;
+}
+
+Window Streams::finish_window(Stream& stream, uint32_t old) {
+  const auto fresh = static_cast<uint32_t>(window_.size()) - old;
+  if (fresh == 0) return {};
+  stream.far_count = 0;
+  set_closed(number_of(stream), false);
+  keep_tail(stream);
+  stream.since_gap += fresh;
+  if (stream.has_gap && stream.since_gap > kRegretBytes) forget_gap(stream);
+  return {window_, old, stream.at.offset - window_.size()};
 }
 
 void Streams::keep_tail(Stream& stream) {
@@ -180,11 +315,11 @@ void Streams::keep_tail(Stream& stream) {
     return;
   }
   Block& tail = blocks_[stream.at.tail];
-  tail.length = static_cast<uint32_t>(std::min<size_t>(window_.size(), kWindowBytes));
+  tail.length = static_cast<uint16_t>(std::min<size_t>(window_.size(), kWindowBytes));
   std::memcpy(tail.bytes, window_.data() + window_.size() - tail.length, tail.length);
 }
 
-Window Streams::take(uint64_t& word, const TcpSegment& segment) {
+Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) {
   const uint32_t first = segment.sequence + (segment.syn ? 1 : 0);
   if (word == 0) {
     if (free_streams_.empty()) {
@@ -193,36 +328,78 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment) {
     }
     word = uint64_t{free_streams_.back()} + 1;
     free_streams_.pop_back();
-    streams_[word - 1].begin = streams_[word - 1].at.next = first;
-  }
-  const auto number = static_cast<uint32_t>(word - 1);
-  Stream& stream = streams_[number];
-  if (segment.syn && first != stream.begin && (stream.closed || (stream.at.offset == 0 && stream.held == kNone)))
+    Stream& stream = streams_[word - 1];
     begin(stream, first);
-  if (segment.fin) stream.end = first + static_cast<uint32_t>(segment.payload.size()), stream.has_end = true;
-  if (segment.rst && segment.sequence == stream.at.next) set_closed(number, true);
+    if (other != 0) {
+      if (Stream* const former = other_of(streams_[other - 1])) former->other = kNone;
+      stream.other = static_cast<uint32_t>(other - 1), streams_[other - 1].other = number_of(stream);
+    }
+  }
+  Stream& stream = streams_[word - 1];
+  if (segment.syn) {
+    if (segment.ack && stream.other != kNone)
+      take_answer(stream, first, segment.acknowledgement);
+    else
+      take_syn(stream, first);
+    if (segment.timestamp && first == stream.at.next && !stream.has_timestamp)
+      stream.timestamp = *segment.timestamp, stream.has_timestamp = true;
+  }
+  if (segment.ack && !segment.syn && stream.other != kNone)
+    settle_beginning(streams_[stream.other], segment.acknowledgement);
+  const Doubt doubt = doubt_of(stream, segment);
+  const uint32_t end = first + static_cast<uint32_t>(segment.payload.size());
+  if (const uint32_t sent = end + (segment.fin ? 1 : 0); distance(sent, stream.sent) > 0) stream.sent = sent;
+  if (segment.rst && segment.sequence == stream.at.next) {
+    set_closed(number_of(stream), true);
+    if (stream.other != kNone) set_closed(stream.other, true);
+  }
+  if (doubt != Doubt::none) {
+    if (segment.payload.empty()) return {};
+    ++doubts_[static_cast<size_t>(doubt)];
+    const bool no_host_takes_it = doubt == Doubt::no_ack || doubt == Doubt::with_rst;
+    const int32_t ahead = distance(first, stream.at.next);
+    if (!no_host_takes_it && ahead <= kMaxAhead && distance(end, stream.at.next) > 0) hold(stream, segment, true);
+    return {};
+  }
+  if (Stream* const acknowledged = other_of(stream)) take_acknowledgement(*acknowledged, segment.acknowledgement);
+  if (segment.timestamp && distance(first, stream.at.next) <= 0 &&
+      (first == stream.at.next || distance(end, stream.at.next) > 0))
+    stream.timestamp = *segment.timestamp, stream.has_timestamp = true;
+  if (segment.fin) stream.end = end, stream.has_end = true;
 
   Window window;
-  if (!segment.payload.empty() && is_next(stream, first, segment.payload)) {
-    window_.clear();
-    if (stream.at.tail != kNone)
-      window_.assign(blocks_[stream.at.tail].bytes, blocks_[stream.at.tail].bytes + blocks_[stream.at.tail].length);
+  if (!segment.payload.empty() && is_next(stream, segment)) {
+    open_window(stream);
     const auto old = static_cast<uint32_t>(window_.size());
     append_held(stream);  // where what is before them has been given up
     append(stream, first, segment.payload);
     append_held(stream);
-    if (const size_t fresh = window_.size() - old; fresh > 0) {
-      window = {window_, old, stream.at.offset - window_.size()};
-      stream.far_count = 0;
-      set_closed(number, false);
-      keep_tail(stream);
-      stream.since_gap += static_cast<uint32_t>(fresh);
-      if (stream.has_gap && stream.since_gap > kRegretBytes) forget_gap(stream);
-    }
-    if (distance(first, stream.at.next) > 0 && !hold(stream, first, segment.payload)) ++unfollowed_;
+    window = finish_window(stream, old);
+    if (distance(first, stream.at.next) > 0 && !hold(stream, segment, false)) ++unfollowed_;
   }
-  if (stream.has_end && stream.at.next == stream.end) set_closed(number, true);
+  if (stream.has_end && stream.at.next == stream.end) set_closed(number_of(stream), true);
   return window;
+}
+
+Window Streams::acknowledged(uint64_t word) {
+  Stream* const stream = other_of(streams_[word - 1]);
+  if (stream == nullptr) return {};
+  uint32_t to = stream->acknowledged;
+  if (stream->has_end && to == stream->end + 1) to = stream->end;  // the FIN
+  while (distance(to, stream->at.next) > 0) {
+    open_window(*stream);
+    const auto old = static_cast<uint32_t>(window_.size());
+    do append_held(*stream);
+    while (distance(to, stream->at.next) > 0 && append_acknowledged(*stream));
+    const Window window = finish_window(*stream, old);
+    if (stream->has_end && stream->at.next == stream->end) set_closed(number_of(*stream), true);
+    if (!window.bytes.empty()) return window;
+    uint32_t next = stream->held;
+    while (next != kNone && distance(blocks_[next].sequence, stream->at.next) <= 0) next = blocks_[next].next;
+    const bool held_first = next != kNone && distance(blocks_[next].sequence, to) < 0;
+    skip_to(*stream, held_first ? blocks_[next].sequence : to, true);
+  }
+  return {};
 }
 
 }  // namespace heddle::nids

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -9,38 +11,66 @@
 
 namespace heddle::nids {
 
-/** What of a TCP segment (RFC 9293, 3.1) says where its payload belongs. */
+/** What of a TCP segment (RFC 9293, 3.1) says where its payload belongs, and whether a host takes it. */
 struct TcpSegment {
   uint32_t sequence;  ///< host byte order
   bool syn, fin, rst;
   std::span<const uint8_t> payload;
+  bool ack = true;
+  uint32_t acknowledgement = 0;         ///< if `ack`
+  std::optional<uint32_t> timestamp{};  ///< TSval (RFC 7323, 3.2)
 };
+
+/** Why it is not plain that a host takes a segment's payload. */
+enum class Doubt : uint8_t {
+  none,
+  no_ack,         ///< it has no ACK: no host takes that (RFC 9293, 3.10.7.4)
+  with_rst,       ///< nor what comes with a RST
+  with_syn,       ///< a host may leave that to be sent again (RFC 9293, 3.10.7.2; RFC 7413 is Fast Open)
+  bad_ack,        ///< it acknowledges what the other side has not sent, or what is long past (RFC 5961, 5.2)
+  old_timestamp,  ///< its timestamp is older than one that has come in order (RFC 7323, 5: PAWS)
+};
+constexpr size_t kDoubts = 6;
 
 /** Puts the segments of TCP connections in order, each direction by itself, for one thread. Of each direction the last
  *  kWindowBytes are kept, and what came before its turn, in blocks that are made at the start.
  *
  *  Where segments overlap, bytes that were in order count, then those of the segment that begins first. A direction
- *  without a SYN begins with its first segment. A SYN with another number begins it anew where no data has come yet, or
- *  behind a FIN or RST that is in order; else the hosts ignore it (RFC 9293, 3.10.7.4), and so does this.
+ *  without a SYN begins with its first segment.
  *
- *  If what is missing does not come until kMaxHeld blocks or half of the memory wait behind it, or kMaxHeld segments
- *  have come that are too far ahead to be kept, it is given up, and the direction goes on behind it. Should it come
- *  after all before kRegretBytes have been followed there, the direction goes back: segments that no host takes do not
- *  lead away from what it does take. */
+ *  Whether a segment's payload belongs to its direction is for doubt_of() to say. What is in doubt and might be taken
+ *  waits, up to kMaxDoubtful blocks of a direction, until the other side acknowledges it; what comes without doubt in
+ *  its place goes before it. What a side says before the other's SYN with ACK is in doubt once that has come.
+ *
+ *  The directions of a connection know each other if both are seen; then what one side acknowledges is certain. What is
+ *  missing there is given up for good, and the direction goes on behind it. If the other side is not seen, or says
+ *  nothing, this comes to pass as soon as kMaxHeld blocks or half of the memory wait behind it, or kMaxHeld segments
+ *  have come that are too far ahead to be kept. Should it come after all before kRegretBytes have been followed there,
+ *  the direction goes back: segments that no host takes do not lead away from what it does take.
+ *
+ *  A SYN with another number begins a direction anew where neither data nor an answer has come yet, or, if the other
+ *  side is not seen, behind a FIN or RST that is in order. Else hosts ignore it (RFC 9293, 3.10.7.4) unless their
+ *  connection is over, which the other side's SYN with ACK shows: then both directions begin anew by its numbers. */
 class Streams {
  public:
-  static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64;
+  static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64, kMaxDoubtful = 8;
   static constexpr int32_t kMaxAhead = kMaxHeld * kWindowBytes;
+  static constexpr int32_t kOldAckBytes = 65535;  // behind the last one, so many are no doubt
   static constexpr uint32_t kRegretBytes = 1 << 20;
   static constexpr size_t kLongestWindow = kWindowBytes + kMaxPacketBytes + kMaxAhead;
 
   /** `memory_bytes`: of blocks; `directions`: at once. */
   Streams(size_t memory_bytes, size_t directions);
 
-  /** Takes a segment of the direction that `word` names; 0: a new one, which gets a name. The window has what is in
-   *  order by now, and was not before, and the bytes in front of it; it is empty if there is nothing new. Valid until
-   *  the next call. */
-  Window take(uint64_t& word, const TcpSegment& segment);
+  /** Takes a segment of the direction that `word` names; 0: a new one, which gets a name, and `other` is that of the
+   *  connection's other direction, or 0. The window has what is in order by now, and was not before, and the bytes in
+   *  front of it; it is empty if there is nothing new. Valid until the next call. */
+  Window take(uint64_t& word, const TcpSegment& segment, uint64_t other = 0);
+  /** The same of what the other direction has sent, and the direction that `word` names has acknowledged by now; to be
+   *  called until there is nothing new. */
+  Window acknowledged(uint64_t word);
+  /** The name of the other direction of its connection, or 0. */
+  uint64_t other(uint64_t word) const { return static_cast<uint32_t>(streams_[word - 1].other + 1); }
   /** What has been said of all that the direction says until its next connection; 0: nothing. */
   void set_verdict(uint64_t word, uint8_t verdict) { streams_[word - 1].verdict = verdict; }
   uint8_t verdict(uint64_t word) const { return streams_[word - 1].verdict; }
@@ -50,16 +80,25 @@ class Streams {
   void end(uint64_t word);
 
   uint64_t gaps() const { return gaps_; }  ///< that were given up
-  /** Segments with bytes that were in no window, for want of memory or because they were too far ahead. */
+  /** Segments with bytes that were in no window, for want of memory, because they were too far ahead, or because they
+   *  waited to the end for what was missing before them (these by blocks). */
   uint64_t unfollowed() const { return unfollowed_; }
+  /** Blocks of segments that wait for what is missing before them. */
+  uint32_t waiting() const { return held_ - doubtful_; }
+  /** Segments with payload by their doubt. */
+  std::span<const uint64_t, kDoubts> doubts() const { return doubts_; }
   uint32_t blocks_used() const { return used_; }
 
  private:
   static constexpr uint32_t kNone = ~0u;
   struct Block {
     uint32_t next, sequence;
-    uint32_t length, reserved;
+    uint16_t length;
+    bool doubtful;
+    uint32_t acknowledgement;  // of a doubtful segment
     uint8_t bytes[kWindowBytes];
+
+    uint32_t end() const { return sequence + length; }
   };
   static_assert(sizeof(Block) == 2048);
   /** Where a direction goes on: `next`, which is `offset` bytes behind its beginning, behind what block `tail` has. */
@@ -76,40 +115,81 @@ class Streams {
     uint32_t end = 0;                                       // that of the one behind the last, if has_end
     uint32_t held = kNone;                                  // by sequence number
     uint32_t closed_before = kNone, closed_behind = kNone;  // of the list of closed ones
+    uint32_t other = kNone;                                 // the other direction of its connection
+    uint32_t sent = 0;                                      // the farthest sequence number that it has used, and one
+    uint32_t acknowledged = 0;                              // by the other, at least `begin`
+    uint32_t other_begin = 0;                               // by another SYN, if has_other_begin
+    uint32_t timestamp = 0;                                 // the last that came in order, if has_timestamp
     uint8_t verdict = 0;
-    uint8_t held_count = 0, far_count = 0;
-    bool has_gap = false, has_end = false, closed = false;
+    uint8_t held_count = 0, doubtful_count = 0, far_count = 0;  // doubtful ones are held as well
+    bool has_gap : 1 = false, has_end : 1 = false, closed : 1 = false;
+    bool answered : 1 = false;  // the other has acknowledged `begin`
+    bool has_other_begin : 1 = false, has_timestamp : 1 = false;
   };
 
+  Stream* other_of(const Stream& stream) { return stream.other == kNone ? nullptr : &streams_[stream.other]; }
+  uint32_t number_of(const Stream& stream) const { return static_cast<uint32_t>(&stream - streams_.data()); }
   /** kNone: all are in use, and no closed direction has one. */
   uint32_t take_block();
   void give_back(uint32_t& block);
   void forget_held(Stream& stream);
   void forget_gap(Stream& stream);
+  /** Gives back all that the direction has. */
+  void clear(Stream& stream);
+  /** It begins anew with the byte of this number; one that is new has no other yet. */
   void begin(Stream& stream, uint32_t sequence);
   void set_closed(uint32_t number, bool closed);
-  /** Gives up what is missing before this. */
-  void skip_to(Stream& stream, uint32_t sequence);
+
+  /** Whether the payload of the segment, which is of this direction, belongs to it. */
+  Doubt doubt_of(const Stream& stream, const TcpSegment& segment) const;
+  /** A SYN by which the direction would begin with the byte `first`. */
+  void take_syn(Stream& stream, uint32_t first);
+  /** A SYN with ACK, the same of the direction that it answers. */
+  void take_answer(Stream& stream, uint32_t first, uint32_t acknowledgement);
+  /** A segment that is no SYN acknowledges this, which may say by which SYN the direction has begun. */
+  void settle_beginning(Stream& stream, uint32_t acknowledgement);
+  /** What a segment without doubt acknowledges of what this direction has sent. */
+  void take_acknowledgement(Stream& stream, uint32_t acknowledgement);
+  /** All that has been followed is in doubt: it came before the answer to the direction's SYN. */
+  void doubt_beginning(Stream& stream);
+
+  /** Gives up what is missing before this; `for_good`: it will not be missed. */
+  void skip_to(Stream& stream, uint32_t sequence, bool for_good);
   void go_back(Stream& stream);
-  /** Keeps a piece until what is before it has come. False: no room. */
-  bool hold(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes);
+  /** Keeps a piece until what is before it has come, or, if it is doubtful, until it is acknowledged. False: no
+   *  room. */
+  bool hold(Stream& stream, const TcpSegment& segment, bool doubtful);
+  /** Puts a block among those that are held. */
+  void insert(Stream& stream, uint32_t number);
+  /** Takes the one out that is here in the list. */
+  void remove(Stream& stream, uint32_t& place);
+  /** Whether a segment from here on comes behind the payload of the SYN, which then belongs to the direction, as long
+   *  as the other side, which may say something else, is not seen. */
+  bool comes_behind_syn(Stream& stream, uint32_t sequence);
   /** Whether something of the segment is in order, perhaps because what is before it has been given up. */
-  bool is_next(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes);
+  bool is_next(Stream& stream, const TcpSegment& segment);
+  /** The window begins with what is kept of what was in order last. */
+  void open_window(Stream& stream);
   /** Appends to the window what of these bytes comes next. */
   void append(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes);
   void append_held(Stream& stream);
+  /** The same of what is doubtful, but has been acknowledged; false: there is none. */
+  bool append_acknowledged(Stream& stream);
+  /** The window as it is, of which the bytes behind `old` are new. */
+  Window finish_window(Stream& stream, uint32_t old);
   /** Keeps the end of the window. */
   void keep_tail(Stream& stream);
 
   HugePages memory_;
   uint32_t count_;  // of blocks
   Block* blocks_;
-  uint32_t free_ = kNone, used_ = 0, held_ = 0;
+  uint32_t free_ = kNone, used_ = 0, held_ = 0, doubtful_ = 0;
   std::vector<Stream> streams_;  // [word - 1]
   std::vector<uint32_t> free_streams_;
   uint32_t first_closed_ = kNone, last_closed_ = kNone;  // whose blocks are taken first
   std::vector<uint8_t> window_;
   uint64_t gaps_ = 0, unfollowed_ = 0;
+  std::array<uint64_t, kDoubts> doubts_{};  // [Doubt]
 };
 
 }  // namespace heddle::nids

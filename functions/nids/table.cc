@@ -94,7 +94,8 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
   const auto is_spoken = [&](uint32_t rule) {
     return rules[rule].application == Application::none || rules[rule].application == window.application;
   };
-  each_once(view.payload, mine.hits);
+  mine.hits.clear();
+  if (!window.alone) each_once(view.payload, mine.hits);
   std::erase_if(mine.hits,
                 [&](uint32_t rule) { return !is_spoken(rule) || !matches(rules[rule], view, mine.workspace); });
   if (!window.bytes.empty()) {
