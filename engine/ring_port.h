@@ -76,8 +76,8 @@ struct RingPort {
   void serve();
   int descriptor() const;  ///< what to wait for; -1: nothing
   void disconnect(const std::string& reason);
-  /** Says something about it on standard error, what peers have written in ASCII; not more than once a second, for peers
-   *  may be hostile, but then how much has been left out. */
+  /** Says something about it on standard error, all but printable ASCII escaped, for it may be a peer's words. At most
+   *  once a second; the next message then says how many were left out. */
   void say(const std::string& what);
   bool may_say() const;
   std::string refusal() const;  ///< why the last connection has ended before it was up; "": it has not

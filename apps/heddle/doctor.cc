@@ -99,8 +99,8 @@ Finding pcie_link(const fs::path& device, const std::string& name) {
   return {Finding::good, what, is, ""};
 }
 
-// NVIDIA's BAR 1 is the window through which others reach GPU memory: the second region that is there, which PCI counts as
-// its BAR 2 where the one before has 64 bits. A line of `resource`: start, end, flags; zeros if there is no region.
+// NVIDIA's BAR 1 is the window through which others reach GPU memory: the second region that is there, which PCI counts
+// as its BAR 2 where the one before has 64 bits. A line of `resource`: start, end, flags; zeros if there is no region.
 Finding bar(const fs::path& device, const std::string& name) {
   std::ifstream file(device / "resource");
   uint64_t start = 0, end = 0;

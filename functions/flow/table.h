@@ -145,8 +145,8 @@ class ThreadTable {
 
  private:
   static constexpr uint32_t kWays = 8, kEnding = 2, kStays = 2;
-  /** Those of a flow and its way back have the same tag, and buckets that are neighbours in a cache line of tags: a flow
-   *  that begins looks for its way back without waiting for memory once more. */
+  /** Those of a flow and its way back have the same tag, and buckets that are neighbours in a cache line of tags: a
+   *  flow that begins looks for its way back without waiting for memory once more. */
   struct Hash {
     uint32_t bucket[2], tag;
   };

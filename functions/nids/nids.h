@@ -85,9 +85,9 @@ namespace heddle {
  *  transport header is not whole, it is all that lies behind the IP headers; they have no ports, so rules that name
  *  ports do not match them. Extension headers of IPv6 (hop-by-hop, routing, fragment, destination options, AH) are
  *  passed over, however many they are; where one is cut off, it is the packet's protocol, and payload begins there.
- *  Each packet is judged by itself: a content that is cut by a fragment's border is not found (put IPReassembler before,
- *  and IP6Reassembler where IPv6 comes from), nor, without STREAM, by a segment's. Packets in tunnels are not looked
- *  into. Packets without a whole IP header are dropped ("short").
+ *  Each packet is judged by itself: a content that is cut by a fragment's border is not found (put IPReassembler
+ *  before, and IP6Reassembler where IPv6 comes from), nor, without STREAM, by a segment's. Packets in tunnels are not
+ *  looked into. Packets without a whole IP header are dropped ("short").
  *
  *  `flow` means what Suricata's manual says (7.0, Flow Keywords). A TCP connection is established when one side, the
  *  client, has sent a SYN and the other a SYN with ACK, and all packets of it with ACK and without SYN are; not, if its
