@@ -64,8 +64,10 @@ void check_ports(const Element& element, const click::Location& where, std::vect
 }
 
 // How a GPU segment is launched, and how much waits for it, also in the words of the thesis's elements
-// (functions/*/gpu_forms.h): PERSISTENT and ZEROCOPY say in yes and no what LAUNCH and TRANSPORT say by name, and win
-// over them. The copy engine only works beside launches, so what is persistent works in host memory.
+// (functions/*/gpu_forms.h): PERSISTENT and ZEROCOPY say in yes and no what LAUNCH and TRANSPORT say by name. These
+// elements have LAUNCH async, over which PERSISTENT true wins, and may have TRANSPORT coalescent, over which ZEROCOPY
+// true does; otherwise both must agree. The copy engine only works beside launches, so what is persistent works in host
+// memory.
 void read_launch(Node& node, click::Arguments& arguments) {
   std::string launch;
   arguments.keyword("LAUNCH", launch);
@@ -79,7 +81,6 @@ void read_launch(Node& node, click::Arguments& arguments) {
     if (!click::parse(text, value)) arguments.error(keyword, "true or false");
     return value;
   };
-  // The words of the thesis beside ours. Its elements stand for LAUNCH async, which PERSISTENT makes another mode.
   const auto persistent = yes_or_no("PERSISTENT");
   if (persistent && node.launch && node.launch != LaunchMode::async &&
       *persistent != (node.launch == LaunchMode::persistent))
@@ -371,18 +372,21 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     nodes[i].element->inputs = static_cast<int>(in_use[i].size());
     nodes[i].element->outputs = static_cast<int>(out_use[i].size());
     read_placement(nodes[i], arguments);
-    nodes[i].own_config = text_of(click::Arguments(arguments).rest_with_keywords());
+    std::vector<click::Argument> own = click::Arguments(arguments).rest_with_keywords();
     try {
       nodes[i].element->configure(arguments);
       // Behind the element's own CAPACITY, which some have.
       constexpr int kMaxBatches = 1 << 12;
       if (gpu::function_id(nodes[i].element->class_name) >= 0)
         arguments.keyword("CAPACITY", nodes[i].limits.capacity, 1, kMaxBatches);
+      if (nodes[i].limits.capacity > 0)
+        std::erase_if(own, [](const auto& one) { return click::leading_keyword(one.text) == "CAPACITY"; });
     } catch (const Error& error) {
       diagnostics.error(nodes[i].where,
                         nodes[i].element->class_name + " '" + nodes[i].element->name + "': " + error.what());
     }
     arguments.finish();
+    nodes[i].own_config = text_of(own);
     const std::string_view ports = nodes[i].element->ports();
     const size_t slash = ports.find('/');
     check_ports(*nodes[i].element, nodes[i].where, in_use[i], "input", parse_ports(ports.substr(0, slash)),

@@ -99,11 +99,17 @@ bool Scheduler::pause(const std::function<bool()>& gives_up) {
   set_pause(Pause::wanted);
   std::unique_lock lock(halting_);
   const auto all_have_halted = [this] { return halted_threads_ == live_threads(); };
-  while (!halted_.wait_for(lock, kLook, all_have_halted)) {
-    if (!gives_up()) continue;
+  try {
+    while (!halted_.wait_for(lock, kLook, all_have_halted)) {
+      if (!gives_up()) continue;
+      lock.unlock();
+      set_pause(Pause::none);
+      return false;
+    }
+  } catch (...) {
     lock.unlock();
-    set_pause(Pause::none);
-    return false;
+    set_pause(Pause::none);  // nobody waits for a pause that does not come
+    throw;
   }
   lock.unlock();
   set_pause(Pause::granted);

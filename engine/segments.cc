@@ -125,7 +125,7 @@ const char* launch_keyword(const Node& node) {
   if (node.limits.lists > 0) return "LISTS_PER_CORE or QUEUES_PER_CORE";
   if (!node.blocking) return "BLOCKING false";
   if (node.transport && *node.transport != Transport::direct && *node.transport != Transport::gather)
-    return "TRANSPORT";
+    return "TRANSPORT or ZEROCOPY";
   return nullptr;
 }
 
@@ -297,7 +297,7 @@ void choose_kernels(const Router& router, Plan& plan, click::Diagnostics& diagno
       if (const char* keyword = segment.has_rings() ? launch_keyword(node) : nullptr; keyword != nullptr)
         diagnostics.error(node.where,
                           format("'%s': %s: between GPU ports the GPU takes packets as they come, from where they lie, "
-                                 "and none waits for others; leave it out",
+                                 "and none waits for others; leave it out, or take an element that does not have it",
                                  node.element->name.c_str(), keyword));
       if (node.latency_us > 0)
         named_latency = named_latency == 0 ? node.latency_us : std::min(named_latency, node.latency_us);

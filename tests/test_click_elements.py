@@ -2,11 +2,13 @@
 
 import random
 import re
+import time
 
 import pytest
 from scapy.all import ICMP, IP, TCP, UDP, Dot1Q, Ether, Raw
 from test_ip_router_elements import checked, ether, reassembled, run, some_packets
 from whole import captures
+from whole.program import wait_for_count
 
 RANDOM = random.Random(802)
 IP_CHAIN = "FromDump($IN) -> CheckIPHeader(14) -> "
@@ -252,6 +254,22 @@ def test_fragmenter_and_reassembler_undo_each_other(heddle, tmp_path):
     chain = "FromDump($IN) -> CheckIPHeader(14) -> IPFragmenter(300) -> IPReassembler -> ToDump($out);"
     _, [out] = run(heddle, tmp_path, chain, [ether(p) for p in packets])
     assert sorted(out) == sorted(ether(p) for p in packets)
+
+
+def test_what_was_made_of_a_ports_packets_has_the_time_of_its_sending(heddle, tmp_path):
+    """Only packets of captures have times of their own."""
+    whole = IP(src="10.0.0.9", dst="10.1.0.1") / UDP(sport=1000, dport=9) / Raw(bytes(1000))
+    captures.write(tmp_path / "in.pcap", [ether(p) for p in fragments_of(IP(bytes(whole)), 512)])
+    chain = (
+        f'FromDPDKDevice("net_pcap0,rx_pcap={tmp_path}/in.pcap") -> CheckIPHeader(14) -> IPReassembler -> IPFragmenter(600)'
+        f" -> c :: Counter -> ToDump({tmp_path}/out.pcap)"
+    )
+    began = time.time_ns()
+    with heddle.start("run", "-u", tmp_path / "control", "-e", chain) as running:
+        wait_for_count(tmp_path / "control", "c.count", 2)
+        assert running.interrupt().code == 0
+    sent = captures.read(tmp_path / "out.pcap")
+    assert len(sent) == 2 and all(packet.ns >= began - 1000 for packet in sent)
 
 
 def test_reassembler_gives_bombs_up(heddle, tmp_path):

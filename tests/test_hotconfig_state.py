@@ -284,12 +284,25 @@ def test_what_was_written_stays_on_another_processor(heddle, tmp_path, name):
         control.write(f"e.{handler}", value)
         written = control.read(f"e.{SHOWN.get(name, 'table')}")
         assert written != first
-        moves = (("hotconfig", chain.format(here)), ("hotconfig", chain.format(there)), ("e.config", here))
+        moves = [("hotconfig", chain.format(here)), ("hotconfig", chain.format(there)), ("e.config", here)]
+        if name in ("RadixIPLookup", "LookupIP6Route"):  # whose CAPACITY is the batches that wait for a GPU
+            moves.insert(1, ("hotconfig", chain.format(f"{there}, LAUNCH async, CAPACITY 2, MAX_BATCH 64")))
         for move in moves:
             control.write(*move)
             assert control.read(f"e.{SHOWN.get(name, 'table')}") == written, move
         control.write("e.config", here)
         assert control.read(f"e.{SHOWN.get(name, 'table')}") == first
+
+
+def test_replies_that_wait_outlive_a_failed_change(heddle, tmp_path):
+    """The new configuration pulls them one by one, and fails after state has been handed over."""
+    source = f"{UDP.replace('>)', '>, LIMIT 50, STOP false)')} -> Strip(14) -> MarkIPHeader"
+    error, end = "e :: ICMPError(192.168.0.1, unreachable, host)", "c :: Counter -> Discard"
+    with running(heddle, tmp_path, f"{source} -> {error} -> Unqueue(ACTIVE false) -> {end}") as (_, control):
+        wait_for_count(tmp_path / "control", "e.length", 50)
+        pulled = f"{source} -> Queue -> {error} -> Unqueue(ACTIVE false) -> {end}"
+        assert "nobody" in control.refused(f"{pulled}; Script(init x $(nobody.count))")
+        assert control.read("e.length") == "50"
 
 
 def test_another_table_is_another_table(heddle, tmp_path):

@@ -232,9 +232,11 @@ def read_on(reader):
 
     thread = threading.Thread(target=read)
     thread.start()
-    yield
-    over.set()
-    thread.join()
+    try:
+        yield
+    finally:
+        over.set()
+        thread.join()
 
 
 @pytest.mark.parametrize(

@@ -48,7 +48,8 @@ namespace heddle {
  *  a flow's first packet that has no ports) are not written (statistic `no_flow`). When writing fails (full disk),
  *  packets go on; the program reports it and exits with an error; the packets are counted (`lost`). A capture that is
  *  being read is not overwritten. Where a named pipe is in a file's place, packets wait for its reader; once the
- *  program is to end, a reader that takes nothing for 2 seconds is waited for no longer, and none when 10 have passed.
+ *  program is to end, a reader that takes nothing for 2 seconds is waited for no longer, none for more than 10, and the
+ *  next one not at all when 10 have passed.
  *
  *  Hot reconfiguration: with the same arguments, flows go on. With others, what there is of them is written, and what
  *  comes goes behind it.

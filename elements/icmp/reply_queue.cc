@@ -10,9 +10,10 @@ void ReplyQueue::start(const Environment& environment) {
     refused_[thread].packets.reserve(static_cast<size_t>(environment.batch_size));
 }
 
-// Where packets are pulled, nobody would take what has waited.
+// Where packets are pulled, nobody would take what has waited. Nor does what has waited go there and back, should the
+// new configuration fail behind this.
 void ReplyQueue::take_state(Element& old) {
-  if (!pulled[0]) Queue::take_state(old);
+  if (!pulled[0] && !old.pulled[0]) Queue::take_state(old);
 }
 
 void ReplyQueue::run_cpu(Batch& batch) {

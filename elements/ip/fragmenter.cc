@@ -73,6 +73,7 @@ bool Fragmenter::append_fragment(Long& from, Batch& batch, uint32_t l3) {
   batch.resize(at + 1);
   Packet* packet = batch.packet(at);
   packet->data_len = static_cast<uint16_t>(all), packet->pkt_len = all;
+  packet->port = whole->port;  // where it came from, which says whether there is capture information
   if (has_capture_info(whole)) set_capture_info(packet, {capture_info(whole).timestamp_ns, 0});
   uint8_t* const frame = data(packet);
   std::memcpy(frame, data(whole), before);

@@ -140,6 +140,7 @@ Packet* Reassembler::put_together(std::span<const Fragment> fragments) const {
   Packet* whole = nullptr;
   if (all > kMaxPacketBytes || !pool.allocate(&whole, 1)) return nullptr;
   whole->data_len = static_cast<uint16_t>(all), whole->pkt_len = all;
+  whole->port = first.packet->port;  // where it came from, which says whether there is capture information
   if (has_capture_info(first.packet)) set_capture_info(whole, {capture_info(first.packet).timestamp_ns, 0});
   const uint32_t stripped = std::min(whole->data_off, first.packet->data_off);  // as much as may have been
   std::memcpy(data(whole) - stripped, data(first.packet) - stripped, stripped + headers);

@@ -70,8 +70,9 @@ class Output {
   Clock::time_point last_taken_{};  // the writing thread's
 };
 
-/** Who waits for a reader that has taken nothing for 2 seconds or, `since` then, not all within 10, for people: "'dump'
- *  waits for whoever reads '/tmp/pipe'". "": nobody, or `since` is less than 2 seconds ago. */
+/** Who waits in vain for a reader, for people: "'dump' waits for whoever reads '/tmp/pipe'". That is one that has taken
+ *  nothing for 2 seconds, or has not taken all within 10 seconds of `since`. "": nobody does, or `since` is less than 2
+ *  seconds ago. */
 std::string waits_in_vain(std::chrono::steady_clock::time_point since);
 
 /** Writes all of `text`, and waits where the other end has no room. Returns 0 or what went wrong (errno). */
