@@ -19,7 +19,7 @@ import pytest
 from test_stopping import catches
 from whole import captures, judge
 from whole.control import Control
-from whole.program import Program, Report, as_nobody, quoted, wait_for_count, wait_until
+from whole.program import TIMEOUT_S, Program, Report, as_nobody, quoted, wait_for_count, wait_until
 
 SOON_S = 30  # the program itself waits for 2 s, but the machine may be busy
 GENERATED = "FastUDPFlows(0, {}, 60, 2:0:0:0:0:1, 10.0.0.1, 2:0:0:0:0:2, 10.0.0.2, 4, 1000)"
@@ -173,10 +173,14 @@ def test_flow_dumps_for_a_reader_that_goes_on_slowly(heddle, tmp_path):
     chain = written_by("ToIPFlowDumps", tmp_path, count, path)
     reader = os.open(path, os.O_RDWR | os.O_NONBLOCK)
     with heddle.start("run", "--json", "--device", "cpu", "-e", chain) as running:
-        while running.alive() or has_waiting(reader, 1):
+
+        def all_is_read():
+            nonlocal text
             if has_waiting(reader, 1):
                 text += os.read(reader, 1 << 16)
-            time.sleep(0.002)
+            return not running.alive() and not has_waiting(reader, 1)
+
+        wait_until(all_is_read, TIMEOUT_S, "the end of the program and of what it has written")
         result = running.wait()
     os.close(reader)
     assert result.code == 0 and result.err == "", result
