@@ -120,10 +120,10 @@ void read_latency(Node& node, click::Arguments& arguments) {
   std::string text;
   arguments.keyword("LATENCY", text);
   click::Duration latency;
-  constexpr uint64_t kLongestUs = 1000000;
+  constexpr uint64_t kLongestUs = 10000000;
   if (!text.empty() &&
       (!arguments.read(text, latency) || latency.microseconds == 0 || latency.microseconds > kLongestUs))
-    arguments.error("LATENCY", "a time from 1us to 1s, such as 200us");
+    arguments.error("LATENCY", "a time from 1us to 10s, such as 200us");
   node.latency_us = latency.microseconds;
 }
 

@@ -419,7 +419,7 @@ TEST(Nids, NamesWhatIsWrong) {
   std::ofstream(file.path) << "alert ip $X any -> any any (sid:1;)\n";
   std::ofstream(variables.path) << "var X 10.0.0.0/8\n";
   EXPECT_EQ(of(", SKIP_UNSUPPORTED true, VARIABLES " + variables.path), "");
-  EXPECT_NE(of(", VARIABLES /nonexistent").find("cannot read the rule file '/nonexistent'"), std::string::npos);
+  EXPECT_NE(of(", VARIABLES /nonexistent").find("cannot read the file of variables '/nonexistent'"), std::string::npos);
   std::ofstream(file.path) << "";
   EXPECT_EQ(of(""), "");
   const auto of_monitor = [&](const std::string& more) {
