@@ -2,14 +2,19 @@
 where it is compiled."""
 
 import re
+import subprocess
 from itertools import accumulate
 
 from gopt.errors import Refusal
 from gopt.lookup import Lookup
-from gopt.source import Macro, Source, Span, defined_at
+from gopt.source import Macro, Source, Span, compiler, defined_at
 from gopt.tree import Inlined, walk
 
-_WORD = re.compile(r"[A-Za-z_$][\w$]*")
+# Words, and what words within it are none of: comments, strings and numbers.
+_WORD = re.compile(
+    r"""//(?:\\\r?\n|[^\n])* |/\*.*?\*/ |"(?:\\.|[^"\\\n])*" |'(?:\\.|[^'\\\n])*' |\.?\d[\w.$]* |([A-Za-z_$][\w$]*)""",
+    re.VERBOSE | re.DOTALL,
+)
 _NUMBER = re.compile(r"(?:\s|[-+*/%()<>&|^~!=?:]|(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlL]*\b)+")
 
 
@@ -35,7 +40,7 @@ def _numbers(lookup: Lookup) -> dict[str, str]:
         span = source.spans[helper]
         for name, value in sorted(_mentioned(_text(source, span), defined_at(source.macros, span.start)).items()):
             later = loop.macros.get(name)
-            if later is None or later.rest.strip() != value:
+            if later is None or not _is_same(source, value, later):
                 now = "is not defined" if later is None else f"is `{later.rest.strip()}`"
                 raise Refusal(
                     f"{span.file}:{span.first}",
@@ -47,14 +52,28 @@ def _numbers(lookup: Lookup) -> dict[str, str]:
     return found
 
 
+def _is_same(source: Source, value: str, macro: Macro) -> bool:
+    """Whether a macro stands for this number, however it is written, where the output checks it."""
+    text = macro.rest.strip()
+    if text == value or not _is_number(macro):
+        return text == value
+    check = f"#if ({text}) != ({value})\n#error\n#endif\n"
+    words = [*compiler(source.path), "-E", "-x", "c", "-"]
+    return subprocess.run(words, input=check, check=False, capture_output=True, text=True).returncode == 0
+
+
 def _mentioned(text: str, macros: dict[str, Macro]) -> dict[str, str]:
     """The numbers among `macros` that a text mentions."""
     seen: set[str] = set()
-    words = set(_WORD.findall(text)) & set(macros)
+    words = _words(text) & set(macros)
     while words:
         seen |= words
-        words = {word for name in words for word in _WORD.findall(macros[name].rest)} & set(macros) - seen
+        words = set().union(*(_words(macros[name].rest) for name in words)) & set(macros) - seen
     return {name: macros[name].rest.strip() for name in seen if _is_number(macros[name])}
+
+
+def _words(text: str) -> set[str]:
+    return {found[1] for found in _WORD.finditer(text) if found[1]}
 
 
 def _is_number(macro: Macro) -> bool:

@@ -204,17 +204,21 @@ def _closing(tokens: list[Token], opening: int) -> int:
     raise Refusal(f"{tokens[opening].file}:{tokens[opening].line}", "this bracket is never closed", "close it")
 
 
-def preprocess(path: str, flags: list[str]) -> str:
+def compiler(path: str) -> list[str]:
+    """The command that runs it, for this file."""
     try:
-        compiler = shlex.split(os.environ.get("CC", "")) or ["cc"]
+        return shlex.split(os.environ.get("CC", "")) or ["cc"]
     except ValueError as error:
         raise Refusal(path, f"cannot run the C compiler {os.environ['CC']}: {error}", "set CC to one") from None
-    command = [*compiler, "-E", "-dD", "-std=gnu11", "-D__GOPT__", f"-I{INCLUDE}", *flags, "-x", "c", path]
+
+
+def preprocess(path: str, flags: list[str]) -> str:
+    command = [*compiler(path), "-E", "-dD", "-std=gnu11", "-D__GOPT__", f"-I{INCLUDE}", *flags, "-x", "c", path]
     command[command.index("-x") : command.index("-x")] = ["-include", str(INCLUDE / "gopt.h")]
     try:
         done = subprocess.run(command, check=False, capture_output=True, **ENCODING)
     except OSError as error:
-        raise Refusal(path, f"cannot run the C compiler {compiler[0]}: {error.strerror}", "set CC to one") from None
+        raise Refusal(path, f"cannot run the C compiler {command[0]}: {error.strerror}", "set CC to one") from None
     if done.returncode != 0:
         raise Refusal(path, "the preprocessor fails: " + done.stderr.strip(), "-I and -D are passed on to it")
     return done.stdout

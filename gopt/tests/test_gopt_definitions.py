@@ -120,3 +120,41 @@ def test_a_number_that_is_another_at_the_loop_is_refused(tmp_path, monkeypatch, 
     )
     assert main(["transform", "in.c", "-o", "made.c"]) == 0
     assert "STEPS was 8" in Path("made.c").read_text()
+
+
+def test_a_number_that_is_written_otherwise_at_the_loop(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for later in ("(5)", "0x5u", "(2 + 3)", "(1 ? 5 : 0)"):
+        directives = f"#undef STEPS\n#define STEPS {later}\n"
+        Path("in.c").write_text(LOOKUP.replace("void look", directives + "void look"))
+        assert main(["transform", "in.c", "-o", "made.c"]) == 0
+        support.compile_c(tmp_path, "made.c", "-O2", *support.WARNINGS)
+    for later in ("(5 + 1)", "(5 / 0)", "(STEPS)"):
+        directives = f"#undef STEPS\n#define STEPS {later}\n"
+        Path("in.c").write_text(LOOKUP.replace("void look", directives + "void look"))
+        assert main(["transform", "in.c", "-o", "none.c"]) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '/* not STEPS,\n nor "STEPS */',
+        "// not STEPS \\\n nor STEPS",
+        'say("STEPS \\" STEPS");',
+        'say("/*"); /* STEPS */',
+        "if (x == '\"') x = 1; // STEPS \"",
+    ],
+)
+def test_a_number_that_is_only_spoken_of(tmp_path, monkeypatch, text):
+    monkeypatch.chdir(tmp_path)
+    helper = (
+        "static uint32_t plain(const uint32_t* t, uint32_t x) {\n  g_expensive(&t[x]);\n  "
+        + text
+        + "\n  return t[x];\n}\n"
+    )
+    source = LOOKUP.replace("void look", "void say(const char*);\n" + helper + "#undef STEPS\nvoid look")
+    source = source.replace("follow(t, START(t))", "plain(t, t[0])")
+    Path("in.c").write_text(source)
+    assert main(["transform", "in.c", "-o", "made.c"]) == 0
+    Path("in.c").write_text(source.replace("return t[x];\n}", "return t[x] + STEPS;\n}"))
+    assert main(["transform", "in.c", "-o", "none.c"]) == 1
