@@ -209,20 +209,32 @@ class Classifier:
 
     def initialised(self, value: c_ast.Node, kind: c_ast.Node | None) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
         """The values in an initialiser, each with the type of what has it then (None: not known)."""
-        if not isinstance(value, c_ast.InitList):
-            yield value, kind
+        if not isinstance(value, c_ast.InitList):  # without braces, an address is for something within an aggregate
+            yield value, None if is_aggregate(kind, self.typedefs) else kind
             return
         kind = self.kinds.plain(kind)
-        members = self.kinds.members(kind)
+        members, counted = self.kinds.members(kind), True  # whether the next value is for the next member
         for place, one in enumerate(value.exprs):
             inner = kind.type if isinstance(kind, c_ast.ArrayDecl) else None
             if isinstance(one, c_ast.NamedInitializer):
+                counted = False
                 if inner is None and len(one.name) == 1:
                     inner = self.kinds.member(kind, getattr(one.name[0], "name", ""))
                 one = one.expr
-            elif place < len(members) and not any(isinstance(v, c_ast.NamedInitializer) for v in value.exprs[:place]):
+            elif place < len(members) and counted:
                 inner = members[place].type
+                counted = isinstance(one, c_ast.InitList) or self.is_whole(one, inner)
             yield from self.initialised(one, inner)
+
+    def is_whole(self, value: c_ast.Node, kind: c_ast.Node) -> bool:
+        """Whether a value without braces is for all of a member of this type, not for the first thing within it."""
+        kind = self.kinds.plain(kind)
+        if isinstance(kind, c_ast.ArrayDecl):
+            text = isinstance(value, c_ast.Constant) and value.type == "string"
+            return text and isinstance(self.kinds.plain(kind.type), c_ast.TypeDecl)
+        given = self.kinds.of(value)
+        whole = is_aggregate(given, self.typedefs) and not isinstance(given, c_ast.ArrayDecl)
+        return whole or not is_aggregate(kind, self.typedefs)
 
     def led_to(self, value: c_ast.Node) -> str | None:
         """The array or struct declared outside, not constant, that an address leads to, unless to an element of the
@@ -248,7 +260,7 @@ class Classifier:
         """Whether a variable of this type can only read what it leads to."""
         kind = self.kinds.plain(kind)
         if not isinstance(kind, (c_ast.PtrDecl, c_ast.ArrayDecl)):
-            return kind is not None
+            return kind is not None and not is_aggregate(kind, self.typedefs)
         to = kind.type
         while isinstance(to, c_ast.ArrayDecl):
             to = to.type

@@ -64,11 +64,12 @@ class Kinds:
         return self.plain(kind.type) if isinstance(kind, (c_ast.PtrDecl, c_ast.ArrayDecl)) else None
 
     def members(self, kind: c_ast.Node | None) -> list[c_ast.Decl]:
-        """Those of a struct or union, in its order."""
+        """Those of a struct or union, in its order, without bits that have no name."""
         inner = getattr(kind, "type", kind)
         if not isinstance(inner, (c_ast.Struct, c_ast.Union)):
             return []
-        return [d for d in inner.decls or self.source.tags.get(inner.name) or [] if isinstance(d, c_ast.Decl)]
+        decls = [d for d in inner.decls or self.source.tags.get(inner.name) or [] if isinstance(d, c_ast.Decl)]
+        return [d for d in decls if d.name or d.bitsize is None]
 
     def member(self, kind: c_ast.Node | None, name: str) -> c_ast.Node | None:
         for decl in self.members(kind):

@@ -18,6 +18,8 @@ void fill(uint32_t*); int count(void); double third(uint32_t);
 enum { ZERO, ONE }; static int bias = 3;
 static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y + (int)t[x]; }
 struct own { uint32_t a, b; }; void set(struct own*);
+struct to { uint32_t* p; uint32_t n; }; struct holder { struct to to; }; typedef uint32_t* const fixed;
+struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { int : 3; const uint32_t* q; uint32_t* p; };
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
   const struct { float f; } scale = {0.3f}; _Bool odd = 0; struct own own = {0, 0};
@@ -179,6 +181,31 @@ CASES = {  # name: text, the refusal's line, words of it
     "an array behind a comma": (in_loop("uint32_t* p = (i, a);", MARK, "*p = 1;"), FIRST + 1, "the address of `a`"),
     "an array's address in braces": (
         in_loop("uint32_t* p[2] = {out, a};", MARK, "*p[1] = t[i];", "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an address in a struct without braces of its own": (
+        in_loop("struct holder q = {a, 1};", MARK, "q.to.p[0] = t[i];", "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "addresses in an array of structs without braces": (
+        in_loop("struct to q[2] = {out, 1, a, 2};", MARK, "q[1].p[0] = t[i];", "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an address in an array of arrays without braces": (
+        in_loop("fixed q[1][2] = {out, a};", MARK, "*q[0][1] = t[i];", "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an address behind what has no braces": (
+        in_loop("struct mixed q = {1, 2, a};", MARK, "q.p[0] = t[i];", "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an address behind bits without a name": (
+        in_loop("struct bits q = {out, a};", MARK, "q.p[0] = t[i];", "out[i] = a[0];"),
         FIRST + 1,
         "the address of `a`",
     ),

@@ -142,9 +142,10 @@ BOTH = {  # name: text
     ),
     "addresses in braces, to read": whole(
         "struct s s = {a, .q = {a + 1, &a[2]}}; const uint32_t* p[2] = {a, a + 3}; g_expensive(&t[i]);\n"
-        "out[i] = s.p[1] + *s.q[0] + *s.q[1] + *p[1] + t[i];",
-        "struct s { const uint32_t* p; const uint32_t* q[2]; };",
-        before="uint32_t a[4] = {t[0], 2, 3, 4};",
+        'struct r r = {v, {1}, "ab", a + 1}; out[i] = s.p[1] + *s.q[0] + *s.q[1] + *p[1] + t[i] + r.v.n + *r.p;',
+        "struct s { const uint32_t* p; const uint32_t* q[2]; }; struct v { uint32_t n; };\n"
+        "struct r { struct v v, w; char name[4]; const uint32_t* p; };",
+        before="uint32_t a[4] = {t[0], 2, 3, 4}; struct v v = {t[1]};",
     ),
     "sums of many kinds": whole(
         "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } s += (int)(x * 0.3) + f(x) + q[x & 1].n + *q[0].p;\n"
