@@ -1,6 +1,7 @@
 """What lookups share: sorts the variables that are declared outside foreach, and refuses those that would carry
 something from lookup to lookup."""
 
+import re
 from collections.abc import Iterator
 
 from pycparser import c_ast
@@ -27,6 +28,7 @@ from gopt.tree import (
 )
 
 _REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
+_DECIMAL = re.compile(r"0|[1-9]\d*")
 _REMEDY = (
     "declare it within foreach, or store a result for each lookup and combine them behind the loop (integer counts such as "
     "x++; or x += y; are fine, as statements of their own)"
@@ -57,32 +59,51 @@ class Classifier:
                 self.accesses.setdefault(found.name, []).extend([] if outer else [node])
 
     def see_through(self) -> None:
-        """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1),
+        """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1 + k),
         (&s)->m."""
         for node in walk(self.lookup.body):
             for slot, part in list(parts(node)):
                 replace(node, slot, part, self.plainly(part))
 
     def plainly(self, node: c_ast.Node) -> c_ast.Node:
+        """An expression as see_through() writes it, but for what is within subscripts and calls."""
+        if isinstance(node, c_ast.StructRef) and node.type == ".":
+            return c_ast.StructRef(self.plainly(node.name), ".", node.field, node.coord)
         pointer = isinstance(node, c_ast.UnaryOp) and node.op == "*"
         if not pointer and not isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)):
             return node
-        base = self.plainly(node.expr if pointer else node.name)
-        index: c_ast.Node = c_ast.Constant("int", "0", node.coord)
+        base = node.expr if pointer else node.name
         if isinstance(node, c_ast.ArrayRef):
-            index = node.subscript
-            base, index = (index, base) if self.is_outer_array(index) else (base, index)
-        elif is_address(base) and root(base.expr) is not None and root(base.expr).name in self.used:
-            return base.expr if pointer else c_ast.StructRef(base.expr, ".", node.field, node.coord)
-        if isinstance(base, c_ast.BinaryOp) and base.op in ("+", "-"):
-            array, step = base.left, c_ast.UnaryOp("-", base.right) if base.op == "-" else base.right
-            array, step = (step, array) if base.op == "+" and self.is_outer_array(step) else (array, step)
-            if self.is_outer_array(array):
-                base, index = array, c_ast.BinaryOp("+", step, index) if isinstance(node, c_ast.ArrayRef) else step
-        if not self.is_outer_array(base) or (isinstance(node, c_ast.StructRef) and node.type == "."):
-            return node
-        element = c_ast.ArrayRef(base, index, node.coord)
+            base = c_ast.BinaryOp("+", base, node.subscript, node.coord)
+        if is_address(base):
+            element = self.plainly(base.expr)
+            found = root(element)
+            if found is None or found.name not in self.used:
+                return node
+        else:
+            place = self.place(base)
+            if place is None:
+                return node
+            element = c_ast.ArrayRef(place[0], _sum(place[1]), node.coord)
         return c_ast.StructRef(element, ".", node.field, node.coord) if isinstance(node, c_ast.StructRef) else element
+
+    def place(self, node: c_ast.Node) -> tuple[c_ast.Node, list[tuple[str, c_ast.Node]]] | None:
+        """The array outside that an address is in, and what is added to its start, or subtracted; None for others."""
+        if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+            sides = [(node.left, node.right)] + ([(node.right, node.left)] if node.op == "+" else [])
+            for base, step in sides:
+                found = None if self.is_pointer(step) else self.place(base)
+                if found is not None:
+                    return found[0], [*found[1], (node.op, step)]
+            return None
+        lvalue = self.plainly(node.expr if is_address(node) else node)
+        if is_address(node):
+            element = isinstance(lvalue, c_ast.ArrayRef) and self.is_outer_array(lvalue.name)
+            return (lvalue.name, [("+", lvalue.subscript)]) if element else None
+        return (lvalue, []) if self.is_outer_array(lvalue) else None
+
+    def is_pointer(self, node: c_ast.Node) -> bool:
+        return isinstance(self.kinds.of(node), (c_ast.PtrDecl, c_ast.ArrayDecl))
 
     def is_outer_array(self, node: c_ast.Node) -> bool:
         found = root(node)
@@ -204,8 +225,8 @@ class Classifier:
         else:  # *p, p[k], p->m where p is not a name: gopt does not see what is written there
             base = node.expr if isinstance(node, c_ast.UnaryOp) and node.op == "*" else None
             base = node.name if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)) else base
-            if isinstance(base, (c_ast.Cast, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ExprList)):
-                yield base, self.kinds.of(base)
+            if isinstance(base, (c_ast.Cast, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ExprList)) or is_address(base):
+                yield from ((term, self.kinds.of(base)) for term in _terms(base))
 
     def initialised(self, value: c_ast.Node, kind: c_ast.Node | None) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
         """The values in an initialiser, each with the type of what has it then (None: not known)."""
@@ -274,6 +295,40 @@ def _chain(access: c_ast.Node, within: dict[int, c_ast.Node]) -> Iterator[c_ast.
     while access is not None:
         yield access
         access = within.get(id(access))
+
+
+def _terms(node: c_ast.Node) -> Iterator[c_ast.Node]:
+    if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
+        yield from _terms(node.left)
+        yield from _terms(node.right)
+    else:
+        yield node
+
+
+def _sum(steps: list[tuple[str, c_ast.Node]]) -> c_ast.Node:
+    """What an array is indexed with after several steps. An address takes each step by itself: what they are together
+    is not to wrap in a narrower or unsigned type of one."""
+    number, others = 0, []
+    for op, step in steps:
+        if isinstance(step, c_ast.Constant) and _DECIMAL.fullmatch(step.value):
+            number += int(op + step.value)
+        else:
+            others.append((op, step))
+    if number == 0 and [op for op, _ in others] == ["+"]:
+        return others[0][1]
+    found: c_ast.Node | None = None
+    for op, step in others:
+        wide = c_ast.TypeDecl(None, [], None, c_ast.IdentifierType(["long", "long"]))
+        found = _added(found, op, c_ast.Cast(c_ast.Typename(None, [], None, wide), step))
+    if found is None or number != 0:
+        found = _added(found, "-" if number < 0 else "+", c_ast.Constant("int", str(abs(number))))
+    return found
+
+
+def _added(one: c_ast.Node | None, op: str, other: c_ast.Node) -> c_ast.Node:
+    if one is None:
+        return c_ast.UnaryOp("-", other) if op == "-" else other
+    return c_ast.BinaryOp(op, one, other)
 
 
 def _target(node: c_ast.Node) -> c_ast.Node:

@@ -51,7 +51,8 @@ class Kinds:
             return self.of(node.expr) if node.op in ("++", "--", "p++", "p--") else None
         if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
             either = (self.of(node.left), self.of(node.right))
-            return next((k for k in either if isinstance(k, (c_ast.PtrDecl, c_ast.ArrayDecl))), None)
+            pointers = [k for k in either if isinstance(k, (c_ast.PtrDecl, c_ast.ArrayDecl))]
+            return pointers[0] if len(pointers) == 1 else None
         if isinstance(node, c_ast.Assignment):
             return self.of(node.lvalue)
         if isinstance(node, c_ast.ExprList):

@@ -23,6 +23,7 @@ struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { 
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
   const struct { float f; } scale = {0.3f}; _Bool odd = 0; struct own own = {0, 0};
+  uint32_t m[4][2] = {{0}}; struct { uint32_t r[4]; } many = {{0}};
 """
 FIRST = HEAD.count("\n") + 1  # the line of foreach
 MARK = "g_expensive(&t[keys[i]]);"
@@ -34,7 +35,7 @@ def in_loop(*lines: str) -> str:
             "  foreach (i, n) {",
             *lines,
             "  }",
-            "  out[0] += last + (uint32_t)total + (uint32_t)part(last) + (uint32_t)scale.f + odd + own.a + a[0];",
+            "  out[0] += last + (uint32_t)total + (uint32_t)part(last) + (uint32_t)scale.f + odd + own.a + a[0] + m[0][0] + many.r[0];",
             "}",
             "",
         ]
@@ -208,6 +209,41 @@ CASES = {  # name: text, the refusal's line, words of it
         in_loop("struct bits q = {out, a};", MARK, "q.p[0] = t[i];", "out[i] = a[0];"),
         FIRST + 1,
         "the address of `a`",
+    ),
+    "an element of an element that is named by *": (
+        in_loop("*(*(m + i) + 1) = t[i];", MARK, "out[i] = m[1][1];"),
+        FIRST + 3,
+        "`m[1][1]`, of an array",
+    ),
+    "an element that a sum of three names": (
+        in_loop("*(a + 2 + i) = t[i];", MARK, "out[i] = a[0];"),
+        FIRST + 3,
+        "`a[0]`, of an array",
+    ),
+    "an element by its distance from another": (
+        in_loop("*(&a[0] + i) = t[i];", MARK, "out[i] = a[0];"),
+        FIRST + 3,
+        "`a[0]`, of an array",
+    ),
+    "an element by its distance from two others": (
+        in_loop("*(i + &*(&a[3] - 2)) = t[i];", MARK, "out[i] = *(1 + a - 1 + 2);"),
+        FIRST + 3,
+        "`a[2]`, of an array",
+    ),
+    "an element of an array's address": (
+        in_loop("(&a)[0][i + 0] = t[i];", MARK, "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an element by another type": (
+        in_loop("*((uint32_t*)a + i) = t[i];", MARK, "out[i] = a[0];"),
+        FIRST + 1,
+        "the address of `a`",
+    ),
+    "an element of a struct's member": (
+        in_loop("*((*&many).r + i) = t[i];", MARK, "out[i] = many.r[0];"),
+        FIRST + 3,
+        "`many.r[0]`, of an array",
     ),
     "a struct that is set": (in_loop(MARK, "set(&own);", "out[i] = own.a;"), FIRST + 2, "the address of `own`"),
     "a struct's member that is set": (in_loop(MARK, "fill(&own.b);"), FIRST + 2, "the address of `own`"),

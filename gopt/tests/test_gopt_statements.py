@@ -140,6 +140,14 @@ BOTH = {  # name: text
         before="uint32_t r[256], m[256][2] = {{0}}, a[256] = {3}; const uint32_t* const e = a;\n"
         "  const struct s s = {t[0], 2}, q[1] = {{4, 5}};",
     ),
+    "elements by several steps": whole(
+        "const uint32_t x = t[i] & 7; const uint64_t k = x + 2; const uint32_t* const p = t + x; g_expensive(&t[x]);\n"
+        "r[i] = (a + 9 - x)[k] + (b[1] - x)[k] + *(a + 2 + 1) + *(&a[9] - x) + *(9 + a - x + k - 1u) + 1[a + x] + (&b[1])[-1][x] +\n"
+        "*(*(b + 1) + 9 - x) + *(a + (p - t)) + cg[p - t + 1] + *(a + x - x);\n"
+        "*(r + 2 + i - 2) += *(i + &r[0]) + *p + t[&a[3] - a]; out[i] = r[i];",
+        before="static uint32_t r[256], a[16], b[2][16]; static const uint32_t cg[9] = {1, 2, 4, 8, 16, 32, 64, 128, 256};\n"
+        "  for (uint32_t k = 0; k < 16; ++k) a[k] = k * k, b[0][k] = 3 * k, b[1][k] = 1000 + k;",
+    ),
     "addresses in braces, to read": whole(
         "struct s s = {a, .q = {a + 1, &a[2]}}; const uint32_t* p[2] = {a, a + 3}; g_expensive(&t[i]);\n"
         'struct r r = {v, {1}, "ab", a + 1}; out[i] = s.p[1] + *s.q[0] + *s.q[1] + *p[1] + t[i] + r.v.n + *r.p;',
