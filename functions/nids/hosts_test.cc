@@ -128,6 +128,21 @@ TEST_P(NidsHostsTest, NothingHidesWhatAHostTakes) {
        "with_rst"},
       {"an old timestamp", at(1000, handshake()) + Frames{client(kAck, kBegin, kServerBegin, junk, 10)},
        at(2000, mark()), "old_timestamp"},
+      {"three SYNs, and junk far ahead",
+       Frames{client(kSyn, kBegin - 1, 0), client(kSyn, kBegin + 777777, 0), client(kSyn, kBegin + (1 << 28) - 1, 0),
+              client(0, kBegin + (1 << 28) + 0x7ffffff0, 0), client(0, kBegin + (1 << 28) + 0xffffff00, 0)} +
+           answer,
+       mark()},
+      {"junk without flags far ahead",
+       handshake() + Frames{client(0, kBegin + 0x7ffffff0), client(0, kBegin + 0xffffff00)}, mark()},
+      {"the ports again, with two SYNs and a number that was in use",
+       handshake() + Frames{client(kAck, kBegin, kServerBegin, std::string(1400, 'q')),
+                            server(kAck, kServerBegin, kBegin + 1400), client(kRst, kBegin + 1400, kServerBegin),
+                            client(kSyn, kBegin + 9, 0), client(kSyn, kBegin + 500000, 0),
+                            server(kSyn | kAck, 900000, kBegin + 10), client(kAck, kBegin + 10, 900001)},
+       mark(kBegin + 10, 900001)},
+      {"junk without ACK far ahead, before a connection that is not seen from its beginning",
+       {client(0, kBegin + (1 << 20), 0)}, mark()},
       {"before the answer", Frames{client(kSyn, kBegin - 1, 0), client(kAck, kBegin, 0, junk)} + answer, mark()},
       {"the ports again, after the server's RST",
        handshake() + Frames{client(kAck, kBegin, kServerBegin, "hello"), server(kRst, kServerBegin, kBegin + 5)} +
@@ -185,8 +200,9 @@ struct Pair {
 TcpSegment segment(uint32_t sequence, uint32_t acknowledgement, std::optional<uint32_t> timestamp = {}) {
   return {sequence, false, false, false, {}, true, acknowledgement, timestamp};
 }
-TcpSegment syn(uint32_t sequence, std::optional<uint32_t> acknowledgement = {}) {
-  return {sequence, true, false, false, {}, acknowledgement.has_value(), acknowledgement.value_or(0), {}};
+TcpSegment syn(uint32_t sequence, std::optional<uint32_t> acknowledgement = {},
+               std::optional<uint32_t> timestamp = {}) {
+  return {sequence, true, false, false, {}, acknowledgement.has_value(), acknowledgement.value_or(0), timestamp};
 }
 
 // Fast Open (RFC 7413): the server takes what is in the SYN, and says so.
@@ -216,8 +232,11 @@ TEST(Streams, WhatIsInDoubtWaits) {
   EXPECT_EQ(pair.take(0, segment(103, 906), "def"), "abcdef");
   EXPECT_EQ(pair.acknowledged(0), "server");
   EXPECT_EQ(pair.streams.gaps(), 1u);
+  // Those that belong together take a block.
+  for (uint32_t n = 0; n < 2 * Streams::kMaxDoubtful; ++n) pair.take(0, segment(1106 + n, 2000), "x");
+  EXPECT_EQ(pair.streams.blocks_used(), 3u);
   // Up to so many wait.
-  for (uint32_t n = 0; n < 2 * Streams::kMaxDoubtful; ++n) pair.take(0, segment(106 + n, 2000), "x");
+  for (uint32_t n = 1; n < Streams::kMaxDoubtful; ++n) pair.take(0, segment(1206 + 2 * n, 2000), "x");
   EXPECT_EQ(pair.streams.blocks_used(), 2 + Streams::kMaxDoubtful);
   EXPECT_EQ(pair.streams.waiting(), 0u);
   pair.streams.end(pair.names[0]), pair.streams.end(pair.names[1]);
@@ -228,7 +247,7 @@ TEST(Streams, WhatIsInDoubtWaits) {
 // A clock that begins anew is not old for ever.
 TEST(Streams, ATimestampThatIsAcknowledged) {
   Pair pair;
-  pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+  pair.take(0, syn(99, {}, 0x70000000)), pair.take(1, syn(499, 100, 1));
   EXPECT_EQ(pair.take(0, segment(100, 500, 0x70000000), "a"), "a");
   EXPECT_EQ(pair.take(0, segment(101, 500, 5), "b"), "");
   pair.take(1, segment(500, 102));
@@ -236,11 +255,117 @@ TEST(Streams, ATimestampThatIsAcknowledged) {
   EXPECT_EQ(pair.take(0, segment(102, 500, 6), "c"), "abc");
   // That of the SYN counts.
   Pair at_once;
-  TcpSegment first = syn(99);
-  first.timestamp = 1000;
-  at_once.take(0, first), at_once.take(1, syn(499, 100));
+  at_once.take(0, syn(99, {}, 1000)), at_once.take(1, syn(499, 100, 1));
   EXPECT_EQ(at_once.take(0, segment(100, 500, 999), "J"), "");
   EXPECT_EQ(at_once.take(0, segment(100, 500, 1000), "a"), "a");
+}
+
+// No option in both SYNs, no PAWS; nor is a timestamp remembered that the other side may not have taken yet.
+TEST(Streams, TimestampsThatHostsDoNotAskFor) {
+  for (const auto& [client, server] : std::vector<std::pair<std::optional<uint32_t>, std::optional<uint32_t>>>{
+           {{}, {}}, {1000, {}}, {{}, 1000}}) {
+    Pair pair;
+    pair.take(0, syn(99, {}, client)), pair.take(1, syn(499, 100, server));
+    EXPECT_EQ(pair.take(0, segment(100, 500, 1000), "a"), "a");
+    EXPECT_EQ(pair.take(0, segment(101, 500, 999), "b"), "ab");
+  }
+  Pair pair;
+  pair.take(0, syn(99, {}, 1)), pair.take(1, syn(499, 100, 1));
+  EXPECT_EQ(pair.take(0, segment(100, 500, 3), "a"), "a");
+  EXPECT_EQ(pair.take(0, segment(101, 500, 9000), "b"), "ab");
+  EXPECT_EQ(pair.take(0, segment(102, 500, 4), "c"), "abc");
+  EXPECT_EQ(pair.take(0, segment(103, 500, 2), "d"), "");
+  Pair alone;
+  alone.take(0, syn(99, {}, 1000));
+  EXPECT_EQ(alone.take(0, segment(100, 500, 1000), "a"), "a");
+  EXPECT_EQ(alone.take(0, segment(101, 500, 9), "b"), "ab");
+}
+
+// What the server has said comes here behind a burst that acknowledges it, or not at all: of the burst nothing is lost,
+// nor is what comes in the place of what was followed for want of room.
+TEST(Streams, ABurstInDoubt) {
+  for (const uint32_t size : {1u, 700u, 1460u, 40000u}) {
+    Pair pair;
+    pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+    std::string all, followed;
+    uint32_t acknowledgement = 505;
+    for (uint32_t n = 0; n < 40; ++n) {
+      const std::string text(size, static_cast<char>('a' + n % 26));
+      acknowledgement += size == 1 ? 1 : 0;  // each in a block of its own
+      TcpSegment next = segment(100 + n * size, acknowledgement);
+      next.payload = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+      const Window window = pair.streams.take(pair.names[0], next);
+      followed.append(window.bytes.begin() + window.fresh, window.bytes.end());
+      all += text;
+    }
+    EXPECT_LE(pair.streams.blocks_used(), Streams::kMaxDoubtful + 2);
+    pair.take(1, segment(500, 100 + 40 * size), "");
+    for (Window window; !(window = pair.streams.acknowledged(pair.names[1])).bytes.empty();)
+      followed.append(window.bytes.begin() + window.fresh, window.bytes.end());
+    EXPECT_EQ(followed, all) << size;
+    EXPECT_EQ(pair.streams.gaps(), 0u);
+    EXPECT_EQ(pair.streams.unfollowed(), 0u);
+    EXPECT_EQ(pair.streams.waiting(), 0u);
+  }
+  Pair pair;
+  pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+  for (uint32_t n = 0; n < 2 * Streams::kMaxDoubtful; ++n) pair.take(0, segment(100 + n, 900 + n), "J");
+  EXPECT_EQ(pair.take(0, segment(100, 500), "real"), "real");
+}
+
+TEST(Streams, WhatIsInDoubtAndAcknowledgedInPart) {
+  Pair pair;
+  pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+  EXPECT_EQ(pair.take(0, segment(100, 900), "abcdef"), "");
+  pair.take(1, segment(500, 103));
+  EXPECT_EQ(pair.acknowledged(1), "abc");
+  pair.take(1, segment(500, 106));
+  EXPECT_EQ(pair.acknowledged(1), "abcdef");
+  EXPECT_EQ(pair.streams.gaps(), 0u);
+}
+
+// SYNs with payload do not take the room of what waits for its turn.
+TEST(Streams, DoubtsLeaveRoom) {
+  constexpr uint32_t kOthers = 500;
+  Streams streams(1 << 20, kOthers + 1);
+  const auto take = [&](uint64_t& name, TcpSegment segment, const std::string& text) {
+    segment.payload = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+    return text_of(streams.take(name, segment));
+  };
+  uint64_t name = 0, others[kOthers] = {};
+  take(name, syn(99), ""), take(name, segment(100, 1), "a");
+  for (uint64_t& other : others) take(other, syn(7), "x");
+  EXPECT_EQ(take(name, segment(102, 1), "c"), "");
+  EXPECT_EQ(take(name, segment(101, 1), "b"), "abc");
+  EXPECT_EQ(streams.gaps(), 0u);
+}
+
+// A direction that has begun with something else than what it says, and not with a SYN.
+TEST(Streams, BeginsAnewWhereTheOtherSideIs) {
+  Pair pair;
+  pair.take(0, segment(1 << 20, 500), "J");
+  pair.take(1, segment(500, 100), "");
+  EXPECT_EQ(pair.take(0, segment(100, 500), "abc"), "abc");
+  pair.take(1, segment(500, 103), "");
+  EXPECT_EQ(pair.take(0, segment(103, 500), "def"), "abcdef");
+  uint64_t name = 0;
+  TcpSegment none = segment(1, 0);
+  none.ack = false;
+  pair.streams.take(name, none);
+  EXPECT_EQ(name, 0u);
+}
+
+// As long as the other side asks for what is missing it is not forgotten.
+TEST(Streams, GoesBackToWhatIsAskedFor) {
+  Pair pair;
+  pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+  const std::string text(Streams::kWindowBytes, 'J');
+  for (uint32_t at = 300000; at < 300000 + 3 * Streams::kRegretBytes; at += Streams::kWindowBytes) {
+    pair.take(0, segment(at, 500), text);
+    pair.take(1, segment(500, 100), "");
+    EXPECT_EQ(pair.acknowledged(1), "");
+  }
+  EXPECT_EQ(pair.take(0, segment(100, 500), "abc"), "abc");
 }
 
 // Against a host that takes what is in order and answers, and an observer who misses some: of each byte that both have
@@ -281,7 +406,7 @@ TEST(Streams, FollowsWhatAHostTakes) {
       ++junk;
       take(0, segment, payload);
     };
-    take(0, syn(begin - 1), ""), take(1, syn(server_begin - 1, begin), "");
+    take(0, syn(begin - 1, {}, now), ""), take(1, syn(server_begin - 1, begin, now), "");
     take(0, segment(begin, server_begin, now), "");
     std::vector<std::pair<uint32_t, uint32_t>> pieces;
     for (uint32_t at = 0; at < text.size();) {

@@ -72,8 +72,9 @@ void Streams::clear(Stream& stream) {
 void Streams::begin(Stream& stream, uint32_t sequence) {
   clear(stream);
   const uint32_t other = stream.other;
+  const bool offers_timestamps = stream.offers_timestamps;
   stream = {};
-  stream.other = other;
+  stream.other = other, stream.offers_timestamps = offers_timestamps;
   stream.begin = stream.at.next = stream.sent = stream.acknowledged = sequence;
 }
 
@@ -106,16 +107,22 @@ Doubt Streams::doubt_of(const Stream& stream, const TcpSegment& segment) const {
   if (segment.rst) return Doubt::with_rst;
   if (segment.syn) return Doubt::with_syn;
   if (!segment.ack) return Doubt::no_ack;
-  if (stream.other != kNone) {
-    const Stream& other = streams_[stream.other];
-    const auto most = static_cast<int32_t>(std::min<uint64_t>(kOldAckBytes, other.at.offset));
-    if (distance(segment.acknowledgement, other.sent) > 0 ||
-        distance(other.acknowledged, segment.acknowledgement) > most)
-      return Doubt::bad_ack;
-  }
-  if (segment.timestamp && stream.has_timestamp && distance(*segment.timestamp, stream.timestamp) < 0)
+  if (stream.other == kNone) return Doubt::none;
+  const Stream& other = streams_[stream.other];
+  const auto most = static_cast<int32_t>(std::min<uint64_t>(kOldAckBytes, other.at.offset));
+  if (other.knows_begin() && (distance(segment.acknowledgement, other.sent) > 0 ||
+                              distance(other.acknowledged, segment.acknowledgement) > most))
+    return Doubt::bad_ack;
+  const bool have_timestamps = stream.offers_timestamps && other.offers_timestamps;  // RFC 7323, 3.2
+  if (have_timestamps && segment.timestamp && stream.has_timestamp &&
+      distance(*segment.timestamp, stream.timestamp) < 0)
     return Doubt::old_timestamp;
   return Doubt::none;
+}
+
+void Streams::raise_sent(Stream& stream, uint32_t sent) {
+  const uint32_t from = stream.answered ? stream.acknowledged : stream.at.next;
+  if (distance(sent, stream.sent) > 0 && distance(sent, from) <= kMaxUnacknowledged) stream.sent = sent;
 }
 
 void Streams::take_syn(Stream& stream, uint32_t first) {
@@ -130,14 +137,18 @@ void Streams::take_syn(Stream& stream, uint32_t first) {
 
 void Streams::take_answer(Stream& stream, uint32_t first, uint32_t acknowledgement) {
   Stream& asked = streams_[stream.other];
-  const bool by_other = asked.has_other_begin && acknowledgement == asked.other_begin;
-  const bool is_answer = !by_other && acknowledgement - asked.begin <= asked.sent - asked.begin;  // they go round
+  // Of two connections the former one has been answered, which has gone on by its own numbers.
+  const bool by_other = asked.has_other_begin && (acknowledgement == asked.other_begin ||
+                                                  (asked.answered && first != stream.begin));
+  const bool is_answer =
+      !by_other && distance(acknowledgement, asked.begin) >= 0 && distance(acknowledgement, asked.sent) <= 0;
   if (is_answer) {
     take_syn(stream, first);
     if (!asked.answered && asked.at.offset != 0) doubt_beginning(asked);
   } else if (asked.has_other_begin) {
     begin(asked, acknowledgement);
     begin(stream, first);
+    asked.has_syn = true;
   } else {
     return;  // no host has asked for it
   }
@@ -150,10 +161,18 @@ void Streams::settle_beginning(Stream& stream, uint32_t acknowledgement) {
   const bool by_this = acknowledgement - stream.acknowledged <= stream.sent - stream.acknowledged;
   if (by_this || acknowledgement - stream.other_begin > kOldAckBytes) return;
   begin(stream, stream.other_begin);
-  stream.sent = acknowledgement;
+  stream.sent = acknowledgement, stream.has_syn = true;
 }
 
 void Streams::take_acknowledgement(Stream& stream, uint32_t acknowledgement) {
+  if (!stream.knows_begin() &&
+      (distance(acknowledgement, stream.begin) < 0 || distance(acknowledgement, stream.sent) > 0)) {
+    const int32_t ahead = distance(acknowledgement, stream.at.next);
+    forget_gap(stream);
+    stream.gap = {ahead > 0 ? stream.at.offset + static_cast<uint32_t>(ahead) : 0, acknowledgement, kNone};
+    stream.has_gap = true, stream.since_gap = 0;
+    return;
+  }
   if (distance(acknowledgement, stream.begin) < 0 && !stream.answered) return;
   stream.answered = true;
   if (distance(acknowledgement, stream.acknowledged) > 0) stream.acknowledged = acknowledgement;
@@ -166,7 +185,7 @@ void Streams::doubt_beginning(Stream& stream) {
   if (place.tail == kNone) return;
   Block& block = blocks_[place.tail];
   block.sequence = place.next - block.length;
-  block.doubtful = true, block.acknowledgement = streams_[stream.other].sent;
+  block.doubtful = true, block.has_ack = false;
   insert(stream, place.tail);
 }
 
@@ -182,10 +201,13 @@ void Streams::skip_to(Stream& stream, uint32_t sequence, bool for_good) {
 }
 
 void Streams::go_back(Stream& stream) {
+  if (distance(stream.gap.next, stream.at.next) > 0) ++gaps_;
   give_back(stream.at.tail);
   forget_held(stream);
   stream.at = std::exchange(stream.gap, Place{});
   stream.has_gap = false;
+  if (!stream.knows_begin() && distance(stream.at.next, stream.begin) < 0)
+    stream.begin = stream.acknowledged = stream.at.next;
 }
 
 void Streams::insert(Stream& stream, uint32_t number) {
@@ -199,21 +221,36 @@ void Streams::insert(Stream& stream, uint32_t number) {
   if (block.doubtful) ++stream.doubtful_count, ++doubtful_;
 }
 
+uint32_t Streams::block_before(const Stream& stream, const TcpSegment& segment, uint32_t sequence) const {
+  for (uint32_t number = stream.held; number != kNone; number = blocks_[number].next) {
+    const Block& block = blocks_[number];
+    if (block.doubtful && block.end() == sequence && block.length < kWindowBytes && block.has_ack == segment.ack &&
+        block.acknowledgement == segment.acknowledgement)
+      return number;
+  }
+  return kNone;
+}
+
 bool Streams::hold(Stream& stream, const TcpSegment& segment, bool doubtful) {
   uint32_t sequence = segment.sequence + (segment.syn ? 1 : 0);
   for (auto bytes = segment.payload; !bytes.empty();) {
-    if (stream.held_count >= kMaxHeld || 2 * held_ > count_) return false;
-    if (doubtful && stream.doubtful_count >= kMaxDoubtful) return false;
-    const uint32_t number = take_block();
-    if (number == kNone) return false;
+    uint32_t number = doubtful ? block_before(stream, segment, sequence) : kNone;
+    if (number == kNone) {
+      if (stream.held_count >= kMaxHeld || (doubtful && stream.doubtful_count >= kMaxDoubtful)) return false;
+      if (doubtful ? 8 * doubtful_ > count_ : 2 * waiting() > count_) return false;
+      number = take_block();
+      if (number == kNone) return false;
+      Block& block = blocks_[number];
+      block.sequence = sequence, block.length = 0;
+      block.doubtful = doubtful, block.has_ack = segment.ack, block.acknowledgement = segment.acknowledgement;
+      insert(stream, number);
+    }
     Block& block = blocks_[number];
-    block.sequence = sequence;
-    block.length = static_cast<uint16_t>(std::min<size_t>(bytes.size(), kWindowBytes));
-    block.doubtful = doubtful, block.acknowledgement = segment.acknowledgement;
-    std::memcpy(block.bytes, bytes.data(), block.length);
-    insert(stream, number);
-    sequence += block.length;
-    bytes = bytes.subspan(block.length);
+    const size_t length = std::min<size_t>(bytes.size(), kWindowBytes - block.length);
+    std::memcpy(block.bytes + block.length, bytes.data(), length);
+    block.length = static_cast<uint16_t>(block.length + length);
+    sequence += static_cast<uint32_t>(length);
+    bytes = bytes.subspan(length);
   }
   return true;
 }
@@ -268,11 +305,11 @@ void Streams::append(Stream& stream, uint32_t sequence, std::span<const uint8_t>
   stream.at.offset += fresh.size();
 }
 
-void Streams::append_held(Stream& stream) {
+void Streams::append_held(Stream& stream, bool doubtful) {
   uint32_t* place = &stream.held;
   while (*place != kNone && distance(blocks_[*place].sequence, stream.at.next) <= 0) {
     Block& block = blocks_[*place];
-    if (block.doubtful && distance(block.end(), stream.at.next) > 0) {
+    if (block.doubtful && !doubtful && distance(block.end(), stream.at.next) > 0) {
       place = &block.next;
       continue;
     }
@@ -282,19 +319,50 @@ void Streams::append_held(Stream& stream) {
 }
 
 bool Streams::append_acknowledged(Stream& stream) {
-  uint32_t* place = &stream.held;
-  const auto is_over = [&](const Block& block) { return distance(block.sequence, stream.at.next) > 0; };
-  while (*place != kNone && !is_over(blocks_[*place]) && distance(blocks_[*place].end(), stream.acknowledged) > 0)
-    place = &blocks_[*place].next;
-  if (*place == kNone || is_over(blocks_[*place])) return false;
+  // One that is acknowledged as a whole is more likely to be what has been taken.
+  uint32_t* found = nullptr;
+  for (uint32_t* place = &stream.held; *place != kNone; place = &blocks_[*place].next) {
+    const Block& block = blocks_[*place];
+    if (distance(block.sequence, stream.at.next) > 0) break;
+    if (found == nullptr) found = place;
+    if (distance(block.end(), stream.acknowledged) > 0) continue;
+    found = place;
+    break;
+  }
+  if (found == nullptr) return false;
   // A host has taken it: the other side has sent what it acknowledges, and its timestamp is not old.
-  const Block& block = blocks_[*place];
-  Stream& other = streams_[stream.other];
-  if (distance(block.acknowledgement, other.sent) > 0) other.sent = block.acknowledgement;
+  const Block& block = blocks_[*found];
+  if (block.has_ack) raise_sent(streams_[stream.other], block.acknowledgement);
   stream.has_timestamp = false;
-  append(stream, block.sequence, {block.bytes, block.length});
-  remove(stream, *place);
+  const uint32_t taken = std::min<uint32_t>(block.length, stream.acknowledged - block.sequence);
+  append(stream, block.sequence, {block.bytes, taken});
+  if (taken == block.length) remove(stream, *found);
   return true;
+}
+
+uint32_t Streams::first_held(const Stream& stream, uint32_t before) const {
+  uint32_t number = stream.held;
+  while (number != kNone && distance(blocks_[number].end(), stream.at.next) <= 0) number = blocks_[number].next;
+  const bool is_before = number != kNone && distance(blocks_[number].sequence, before) < 0;
+  return is_before ? blocks_[number].sequence : before;
+}
+
+Window Streams::follow_doubtful(Stream& stream, const TcpSegment& segment) {
+  const uint32_t first = segment.sequence + (segment.syn ? 1 : 0);
+  if (const uint32_t next = first_held(stream, first); distance(next, stream.at.next) > 0)
+    skip_to(stream, next, false);
+  open_window(stream);
+  const auto old = static_cast<uint32_t>(window_.size());
+  if (!stream.has_gap) {
+    stream.gap = stream.at, stream.has_gap = true, stream.since_gap = 0;
+    stream.at.tail = kNone;
+  }
+  append_held(stream, true);
+  append(stream, first, segment.payload);
+  append_held(stream, true);
+  const Window window = finish_window(stream, old);
+  if (distance(first, stream.at.next) > 0 && !hold(stream, segment, true)) ++unfollowed_;
+  return window;
 }
 
 Window Streams::finish_window(Stream& stream, uint32_t old) {
@@ -304,7 +372,9 @@ Window Streams::finish_window(Stream& stream, uint32_t old) {
   set_closed(number_of(stream), false);
   keep_tail(stream);
   stream.since_gap += fresh;
-  if (stream.has_gap && stream.since_gap > kRegretBytes) forget_gap(stream);
+  const bool is_asked_for =  // the other side says that it has not come
+      stream.other != kNone && stream.answered && distance(stream.acknowledged, stream.gap.next) <= 0;
+  if (stream.has_gap && stream.since_gap > kRegretBytes && !is_asked_for) forget_gap(stream);
   return {window_, old, stream.at.offset - window_.size()};
 }
 
@@ -321,7 +391,12 @@ void Streams::keep_tail(Stream& stream) {
 
 Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) {
   const uint32_t first = segment.sequence + (segment.syn ? 1 : 0);
+  const bool no_host_takes_it = segment.rst || (!segment.ack && !segment.syn);
   if (word == 0) {
+    if (no_host_takes_it) {  // nor does a connection begin by it
+      if (!segment.payload.empty()) ++doubts_[static_cast<size_t>(segment.rst ? Doubt::with_rst : Doubt::no_ack)];
+      return {};
+    }
     if (free_streams_.empty()) {
       unfollowed_ += segment.payload.empty() ? 0 : 1;
       return {};
@@ -341,6 +416,8 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
       take_answer(stream, first, segment.acknowledgement);
     else
       take_syn(stream, first);
+    stream.has_syn |= first == stream.begin;
+    stream.offers_timestamps |= segment.timestamp.has_value();
     if (segment.timestamp && first == stream.at.next && !stream.has_timestamp)
       stream.timestamp = *segment.timestamp, stream.has_timestamp = true;
   }
@@ -348,7 +425,7 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
     settle_beginning(streams_[stream.other], segment.acknowledgement);
   const Doubt doubt = doubt_of(stream, segment);
   const uint32_t end = first + static_cast<uint32_t>(segment.payload.size());
-  if (const uint32_t sent = end + (segment.fin ? 1 : 0); distance(sent, stream.sent) > 0) stream.sent = sent;
+  if (!no_host_takes_it && (!segment.syn || first == stream.begin)) raise_sent(stream, end + (segment.fin ? 1 : 0));
   if (segment.rst && segment.sequence == stream.at.next) {
     set_closed(number_of(stream), true);
     if (stream.other != kNone) set_closed(stream.other, true);
@@ -356,13 +433,14 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
   if (doubt != Doubt::none) {
     if (segment.payload.empty()) return {};
     ++doubts_[static_cast<size_t>(doubt)];
-    const bool no_host_takes_it = doubt == Doubt::no_ack || doubt == Doubt::with_rst;
-    const int32_t ahead = distance(first, stream.at.next);
-    if (!no_host_takes_it && ahead <= kMaxAhead && distance(end, stream.at.next) > 0) hold(stream, segment, true);
+    if (no_host_takes_it || distance(end, stream.at.next) <= 0) return {};
+    if (distance(first, stream.at.next) <= kMaxAhead)
+      return hold(stream, segment, true) ? Window{} : follow_doubtful(stream, segment);
+    ++unfollowed_;
     return {};
   }
   if (Stream* const acknowledged = other_of(stream)) take_acknowledgement(*acknowledged, segment.acknowledgement);
-  if (segment.timestamp && distance(first, stream.at.next) <= 0 &&
+  if (segment.timestamp && distance(first, stream.at.next) <= 0 && distance(first, stream.acknowledged) <= 0 &&
       (first == stream.at.next || distance(end, stream.at.next) > 0))
     stream.timestamp = *segment.timestamp, stream.has_timestamp = true;
   if (segment.fin) stream.end = end, stream.has_end = true;
@@ -386,6 +464,8 @@ Window Streams::acknowledged(uint64_t word) {
   if (stream == nullptr) return {};
   uint32_t to = stream->acknowledged;
   if (stream->has_end && to == stream->end + 1) to = stream->end;  // the FIN
+  // What has been given up, or followed in doubt, is not missed any more.
+  if (stream->has_gap && distance(to, stream->gap.next) > 0 && distance(to, stream->at.next) >= 0) forget_gap(*stream);
   while (distance(to, stream->at.next) > 0) {
     open_window(*stream);
     const auto old = static_cast<uint32_t>(window_.size());
@@ -394,10 +474,7 @@ Window Streams::acknowledged(uint64_t word) {
     const Window window = finish_window(*stream, old);
     if (stream->has_end && stream->at.next == stream->end) set_closed(number_of(*stream), true);
     if (!window.bytes.empty()) return window;
-    uint32_t next = stream->held;
-    while (next != kNone && distance(blocks_[next].sequence, stream->at.next) <= 0) next = blocks_[next].next;
-    const bool held_first = next != kNone && distance(blocks_[next].sequence, to) < 0;
-    skip_to(*stream, held_first ? blocks_[next].sequence : to, true);
+    skip_to(*stream, first_held(*stream, to), true);
   }
   return {};
 }

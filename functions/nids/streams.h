@@ -53,9 +53,10 @@ constexpr size_t kDoubts = 6;
  *  connection is over, which the other side's SYN with ACK shows: then both directions begin anew by its numbers. */
 class Streams {
  public:
-  static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64, kMaxDoubtful = 8;
+  static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64, kMaxDoubtful = 16;
   static constexpr int32_t kMaxAhead = kMaxHeld * kWindowBytes;
   static constexpr int32_t kOldAckBytes = 65535;  // behind the last one, so many are no doubt
+  static constexpr int32_t kMaxUnacknowledged = 1 << 30;  // as much as any window has (RFC 7323, 2.3)
   static constexpr uint32_t kRegretBytes = 1 << 20;
   static constexpr size_t kLongestWindow = kWindowBytes + kMaxPacketBytes + kMaxAhead;
 
@@ -94,8 +95,8 @@ class Streams {
   struct Block {
     uint32_t next, sequence;
     uint16_t length;
-    bool doubtful;
-    uint32_t acknowledgement;  // of a doubtful segment
+    bool doubtful, has_ack;
+    uint32_t acknowledgement;  // of doubtful segments, if has_ack
     uint8_t bytes[kWindowBytes];
 
     uint32_t end() const { return sequence + length; }
@@ -125,6 +126,11 @@ class Streams {
     bool has_gap : 1 = false, has_end : 1 = false, closed : 1 = false;
     bool answered : 1 = false;  // the other has acknowledged `begin`
     bool has_other_begin : 1 = false, has_timestamp : 1 = false;
+    bool has_syn : 1 = false;            // `begin` is by a SYN
+    bool offers_timestamps : 1 = false;  // in a SYN
+
+    /** Else it has begun with some segment. */
+    bool knows_begin() const { return has_syn || answered; }
   };
 
   Stream* other_of(const Stream& stream) { return stream.other == kNone ? nullptr : &streams_[stream.other]; }
@@ -142,6 +148,8 @@ class Streams {
 
   /** Whether the payload of the segment, which is of this direction, belongs to it. */
   Doubt doubt_of(const Stream& stream, const TcpSegment& segment) const;
+  /** The direction has sent what is before this, unless that is out of reach. */
+  void raise_sent(Stream& stream, uint32_t sent);
   /** A SYN by which the direction would begin with the byte `first`. */
   void take_syn(Stream& stream, uint32_t first);
   /** A SYN with ACK, the same of the direction that it answers. */
@@ -156,6 +164,8 @@ class Streams {
   /** Gives up what is missing before this; `for_good`: it will not be missed. */
   void skip_to(Stream& stream, uint32_t sequence, bool for_good);
   void go_back(Stream& stream);
+  /** The block of what is in doubt for the same reason to which what comes at `sequence` can be added, or kNone. */
+  uint32_t block_before(const Stream& stream, const TcpSegment& segment, uint32_t sequence) const;
   /** Keeps a piece until what is before it has come, or, if it is doubtful, until it is acknowledged. False: no
    *  room. */
   bool hold(Stream& stream, const TcpSegment& segment, bool doubtful);
@@ -172,9 +182,14 @@ class Streams {
   void open_window(Stream& stream);
   /** Appends to the window what of these bytes comes next. */
   void append(Stream& stream, uint32_t sequence, std::span<const uint8_t> bytes);
-  void append_held(Stream& stream);
-  /** The same of what is doubtful, but has been acknowledged; false: there is none. */
+  void append_held(Stream& stream, bool doubtful = false);
+  /** The same of what is doubtful, but has been acknowledged, and no more than that; false: there is none. */
   bool append_acknowledged(Stream& stream);
+  /** Where the first block that is held begins of which something is still to come, or `before` if that is first. */
+  uint32_t first_held(const Stream& stream, uint32_t before) const;
+  /** There is no room for what is in doubt: what is held, and this segment, is followed as if without doubt, but may
+   *  be gone back on. */
+  Window follow_doubtful(Stream& stream, const TcpSegment& segment);
   /** The window as it is, of which the bytes behind `old` are new. */
   Window finish_window(Stream& stream, uint32_t old);
   /** Keeps the end of the window. */
