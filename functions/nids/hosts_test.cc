@@ -142,7 +142,8 @@ TEST_P(NidsHostsTest, NothingHidesWhatAHostTakes) {
                             server(kSyn | kAck, 900000, kBegin + 10), client(kAck, kBegin + 10, 900001)},
        mark(kBegin + 10, 900001)},
       {"junk without ACK far ahead, before a connection that is not seen from its beginning",
-       {client(0, kBegin + (1 << 20), 0)}, mark()},
+       {client(0, kBegin + (1 << 20), 0)},
+       mark()},
       {"before the answer", Frames{client(kSyn, kBegin - 1, 0), client(kAck, kBegin, 0, junk)} + answer, mark()},
       {"the ports again, after the server's RST",
        handshake() + Frames{client(kAck, kBegin, kServerBegin, "hello"), server(kRst, kServerBegin, kBegin + 5)} +
@@ -262,8 +263,8 @@ TEST(Streams, ATimestampThatIsAcknowledged) {
 
 // No option in both SYNs, no PAWS; nor is a timestamp remembered that the other side may not have taken yet.
 TEST(Streams, TimestampsThatHostsDoNotAskFor) {
-  for (const auto& [client, server] : std::vector<std::pair<std::optional<uint32_t>, std::optional<uint32_t>>>{
-           {{}, {}}, {1000, {}}, {{}, 1000}}) {
+  for (const auto& [client, server] :
+       std::vector<std::pair<std::optional<uint32_t>, std::optional<uint32_t>>>{{{}, {}}, {1000, {}}, {{}, 1000}}) {
     Pair pair;
     pair.take(0, syn(99, {}, client)), pair.take(1, syn(499, 100, server));
     EXPECT_EQ(pair.take(0, segment(100, 500, 1000), "a"), "a");
@@ -353,6 +354,25 @@ TEST(Streams, BeginsAnewWhereTheOtherSideIs) {
   none.ack = false;
   pair.streams.take(name, none);
   EXPECT_EQ(name, 0u);
+}
+
+// What the host had kept is looked into on from there when the one byte before it has come.
+TEST(Streams, GoesOnBehindWhatTheHostHad) {
+  Pair pair;
+  pair.take(0, syn(99)), pair.take(1, syn(499, 100));
+  const std::string text(2 * Streams::kMaxHeld, 'b');
+  for (uint32_t n = 0; n < text.size(); ++n) {
+    pair.take(0, segment(101 + n, 500), text.substr(n, 1));
+    pair.take(1, segment(500, 100), "");
+  }
+  EXPECT_EQ(pair.take(0, segment(100, 500), "a"), "a");
+  const auto end = static_cast<uint32_t>(101 + text.size());
+  pair.take(1, segment(500, end), "");
+  EXPECT_EQ(pair.acknowledged(1), "");
+  EXPECT_EQ(pair.take(0, segment(end, 500), "c"), text + "c");
+  EXPECT_EQ(pair.streams.gaps(), 1u);
+  pair.streams.end(pair.names[0]), pair.streams.end(pair.names[1]);
+  EXPECT_EQ(pair.streams.blocks_used(), 0u);
 }
 
 // As long as the other side asks for what is missing it is not forgotten.

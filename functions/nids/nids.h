@@ -333,10 +333,9 @@ class NIDS : public Element, public KeepsGpuState {
  *      http.header http.header.raw http.header_names http.cookie http.content_type http.content_len http.connection
  *      http.protocol http.start file.data                                                     of either
  *      dns.query (or dns_query): the name of each question in a query of DNS, with dots, at most 1025 bytes; of a
- *                                                                                                     message
- *        256 names, four times its bytes of names (4 to 64 KB), and 4096 labels and pointers behind pointers
- *      tls.sni (or tls_sni): the name in a ClientHello; tls.certs: each certificate of a chain, up to 64, as it came
- *                                                                                                     (DER)
+ *        message 256 names, four times its bytes of names (4 to 64 KB), and 4096 labels and pointers behind pointers
+ *      tls.sni (or tls_sni): the name in a ClientHello; tls.certs: each certificate of a chain, up to 64, in DER, as
+ *        it came
  *
  *  Of those that there may be several of, one must have all that stands behind the name; named again it may be another.
  *  dns.opcode:N (or !N) is the opcode of a message, query or response. Buffers of HTTP may be named behind a content in
@@ -369,22 +368,25 @@ class NIDS : public Element, public KeepsGpuState {
  *  `stream_size` ask for: they are judged with their packet, and counted (`bad_checksum`). Nor do payloads that come
  *  without ACK (`no_ack`) or with RST (`with_rst`). Others it depends on the host to take: what comes with a SYN
  *  (`with_syn`; Fast Open), acknowledges what the other side has not been seen to send, or 65,536 bytes or more less
- *  than before, or what lies before its SYN (`bad_ack`), or has a timestamp older than that of a segment before it that
- *  came in order (`old_timestamp`; PAWS, RFC 7323). They are judged with their packet, and wait, in up to 8 blocks of
- *  2032 bytes a direction; what comes without such a doubt in their place goes before them. If nothing does until the
- *  other side acknowledges them, they belong to the connection. What a client sends before its SYN is answered counts
- *  no more from that answer on but as such.
+ *  than before, or what lies before its SYN (`bad_ack`), or, where both SYNs have offered timestamps, has one older
+ *  than that of a segment before it that came in order (`old_timestamp`; PAWS, RFC 7323). They are judged with their
+ *  packet, and wait, in up to 16 blocks of 2032 bytes a direction and an eighth of MEMORY in all; what comes without
+ *  such a doubt in their place goes before them. What the other side acknowledges of them belongs to the connection.
+ *  Where there is no more room they are followed as if without doubt, until something without doubt comes in their
+ *  place. Where one direction only is seen nothing but a SYN is in doubt, whose payload belongs to the connection if
+ *  what comes next is behind it. What a client sends before its SYN is answered counts no more from that answer on but
+ *  as such.
  *
  *  Where segments overlap, bytes that were in order count, then those of the segment that begins first; the others are
  *  judged with their packet. Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032
  *  bytes a direction and half of MEMORY in all. When the other side acknowledges what is missing before them, the host
  *  has it: then it is given up (`gaps`), and what lies behind it is looked into at once, with the packet that
  *  acknowledges it, by whose time and with the addresses of the one who sent it; a rule that stops this stops what
- *  comes behind it, not that packet. Without acknowledgements it is given up when there is no more room, until it comes
- *  after all. A direction takes a block until its flow ends, or, where memory is short, until a FIN or a RST of either
- *  side; segments with bytes for which there is none, which are too far ahead, or which wait to the end for what is
- *  missing, are judged as packets only (`unfollowed`). Both directions must come to one packet thread, or neither is
- *  known to the other: then nothing is known to be acknowledged.
+ *  comes behind it, not that packet. Without acknowledgements of it, it is given up when there is no more room, until
+ *  it comes after all. A direction takes a block until its flow ends, or, where memory is short, until a FIN or a RST
+ *  of either side; segments with bytes for which there is none, which are too far ahead, or which wait to the end for
+ *  what is missing, are judged as packets only (`unfollowed`). Both directions must come to one packet thread, or
+ *  neither is known to the other: then nothing is known to be acknowledged.
  *
  *  A SYN with another number, while a connection is there, begins another one only if a SYN with ACK answers it: both
  *  directions begin anew by what that says. Where only one direction is seen, a SYN begins it anew behind its FIN or

@@ -59,7 +59,7 @@ void Streams::forget_held(Stream& stream) {
 
 void Streams::forget_gap(Stream& stream) {
   give_back(stream.gap.tail);
-  stream.has_gap = false;
+  stream.has_gap = stream.has_former = false;
 }
 
 void Streams::clear(Stream& stream) {
@@ -121,7 +121,7 @@ Doubt Streams::doubt_of(const Stream& stream, const TcpSegment& segment) const {
 }
 
 void Streams::raise_sent(Stream& stream, uint32_t sent) {
-  const uint32_t from = stream.answered ? stream.acknowledged : stream.at.next;
+  const uint32_t from = stream.other != kNone && stream.answered ? stream.acknowledged : stream.at.next;
   if (distance(sent, stream.sent) > 0 && distance(sent, from) <= kMaxUnacknowledged) stream.sent = sent;
 }
 
@@ -137,9 +137,9 @@ void Streams::take_syn(Stream& stream, uint32_t first) {
 
 void Streams::take_answer(Stream& stream, uint32_t first, uint32_t acknowledgement) {
   Stream& asked = streams_[stream.other];
-  // Of two connections the former one has been answered, which has gone on by its own numbers.
-  const bool by_other = asked.has_other_begin && (acknowledgement == asked.other_begin ||
-                                                  (asked.answered && first != stream.begin));
+  // A connection is answered once, by one number: another one answers the SYN of the next connection.
+  const bool by_other =
+      asked.has_other_begin && (acknowledgement == asked.other_begin || (asked.answered && first != stream.begin));
   const bool is_answer =
       !by_other && distance(acknowledgement, asked.begin) >= 0 && distance(acknowledgement, asked.sent) <= 0;
   if (is_answer) {
@@ -190,22 +190,38 @@ void Streams::doubt_beginning(Stream& stream) {
 }
 
 void Streams::skip_to(Stream& stream, uint32_t sequence, bool for_good) {
+  if (for_good && stream.has_former && distance(sequence, stream.gap.next) >= 0) {
+    give_back(stream.at.tail);
+    stream.at = std::exchange(stream.gap, Place{});
+    stream.has_former = false;
+    return;
+  }
   ++gaps_;
   const Place place{stream.at.offset + (sequence - stream.at.next), sequence, kNone};
-  if (for_good) forget_gap(stream);
+  if (for_good && stream.has_gap) forget_gap(stream);
   if (for_good || stream.has_gap)
     give_back(stream.at.tail);
   else
-    stream.gap = stream.at, stream.has_gap = true, stream.since_gap = 0;
+    may_go_back(stream);
   stream.at = place;
 }
 
+void Streams::may_go_back(Stream& stream) {
+  forget_gap(stream);
+  stream.gap = stream.at, stream.has_gap = true, stream.since_gap = 0;
+  stream.at.tail = kNone;
+}
+
 void Streams::go_back(Stream& stream) {
-  if (distance(stream.gap.next, stream.at.next) > 0) ++gaps_;
-  give_back(stream.at.tail);
+  const bool is_back = distance(stream.at.next, stream.gap.next) >= 0;
+  if (!is_back) ++gaps_;
   forget_held(stream);
-  stream.at = std::exchange(stream.gap, Place{});
+  std::swap(stream.at, stream.gap);
   stream.has_gap = false;
+  if (is_back && stream.other != kNone)
+    stream.has_former = true;
+  else
+    forget_gap(stream);
   if (!stream.knows_begin() && distance(stream.at.next, stream.begin) < 0)
     stream.begin = stream.acknowledged = stream.at.next;
 }
@@ -349,14 +365,10 @@ uint32_t Streams::first_held(const Stream& stream, uint32_t before) const {
 
 Window Streams::follow_doubtful(Stream& stream, const TcpSegment& segment) {
   const uint32_t first = segment.sequence + (segment.syn ? 1 : 0);
-  if (const uint32_t next = first_held(stream, first); distance(next, stream.at.next) > 0)
-    skip_to(stream, next, false);
+  if (const uint32_t next = first_held(stream, first); distance(next, stream.at.next) > 0) skip_to(stream, next, false);
   open_window(stream);
   const auto old = static_cast<uint32_t>(window_.size());
-  if (!stream.has_gap) {
-    stream.gap = stream.at, stream.has_gap = true, stream.since_gap = 0;
-    stream.at.tail = kNone;
-  }
+  if (!stream.has_gap) may_go_back(stream);
   append_held(stream, true);
   append(stream, first, segment.payload);
   append_held(stream, true);
@@ -375,6 +387,7 @@ Window Streams::finish_window(Stream& stream, uint32_t old) {
   const bool is_asked_for =  // the other side says that it has not come
       stream.other != kNone && stream.answered && distance(stream.acknowledged, stream.gap.next) <= 0;
   if (stream.has_gap && stream.since_gap > kRegretBytes && !is_asked_for) forget_gap(stream);
+  if (stream.has_former && distance(stream.at.next, stream.gap.next) >= 0) forget_gap(stream);
   return {window_, old, stream.at.offset - window_.size()};
 }
 

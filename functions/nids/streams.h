@@ -36,17 +36,21 @@ constexpr size_t kDoubts = 6;
  *  kWindowBytes are kept, and what came before its turn, in blocks that are made at the start.
  *
  *  Where segments overlap, bytes that were in order count, then those of the segment that begins first. A direction
- *  without a SYN begins with its first segment.
+ *  without a SYN begins with its first segment that a host may take, or, until the other side acknowledges that, with
+ *  what the other side asks for instead, if it comes.
  *
  *  Whether a segment's payload belongs to its direction is for doubt_of() to say. What is in doubt and might be taken
- *  waits, up to kMaxDoubtful blocks of a direction, until the other side acknowledges it; what comes without doubt in
- *  its place goes before it. What a side says before the other's SYN with ACK is in doubt once that has come.
+ *  waits, up to kMaxDoubtful blocks of a direction and an eighth of the memory, until the other side acknowledges it;
+ *  what comes without doubt in its place goes before it. Where there is no more room it is followed as if without
+ *  doubt, and given up again if something without doubt comes in its place. What a side says before the other's SYN
+ *  with ACK is in doubt once that has come.
  *
  *  The directions of a connection know each other if both are seen; then what one side acknowledges is certain. What is
- *  missing there is given up for good, and the direction goes on behind it. If the other side is not seen, or says
- *  nothing, this comes to pass as soon as kMaxHeld blocks or half of the memory wait behind it, or kMaxHeld segments
- *  have come that are too far ahead to be kept. Should it come after all before kRegretBytes have been followed there,
- *  the direction goes back: segments that no host takes do not lead away from what it does take.
+ *  missing there is given up for good, and the direction goes on behind it. If the other side is not seen, says
+ *  nothing, or repeats what it has acknowledged, this comes to pass as soon as kMaxHeld blocks or half of the memory
+ *  wait behind it, or kMaxHeld segments have come that are too far ahead to be kept. Should it come after all before
+ *  kRegretBytes have been followed there, or while the other side asks for it, the direction goes back: segments that
+ *  no host takes do not lead away from what it does take.
  *
  *  A SYN with another number begins a direction anew where neither data nor an answer has come yet, or, if the other
  *  side is not seen, behind a FIN or RST that is in order. Else hosts ignore it (RFC 9293, 3.10.7.4) unless their
@@ -55,7 +59,7 @@ class Streams {
  public:
   static constexpr uint32_t kWindowBytes = 2032, kMaxHeld = 64, kMaxDoubtful = 16;
   static constexpr int32_t kMaxAhead = kMaxHeld * kWindowBytes;
-  static constexpr int32_t kOldAckBytes = 65535;  // behind the last one, so many are no doubt
+  static constexpr int32_t kOldAckBytes = 65535;          // behind the last one, so many are no doubt
   static constexpr int32_t kMaxUnacknowledged = 1 << 30;  // as much as any window has (RFC 7323, 2.3)
   static constexpr uint32_t kRegretBytes = 1 << 20;
   static constexpr size_t kLongestWindow = kWindowBytes + kMaxPacketBytes + kMaxAhead;
@@ -110,7 +114,7 @@ class Streams {
   };
   struct Stream {
     Place at;
-    Place gap;                                              // the first that was given up of late, if has_gap
+    Place gap;  // the first that was given up of late, if has_gap; or how far it was before it went back, if has_former
     uint32_t since_gap = 0;                                 // bytes that have been followed since
     uint32_t begin = 0;                                     // sequence number of the first byte
     uint32_t end = 0;                                       // that of the one behind the last, if has_end
@@ -123,7 +127,7 @@ class Streams {
     uint32_t timestamp = 0;                                 // the last that came in order, if has_timestamp
     uint8_t verdict = 0;
     uint8_t held_count = 0, doubtful_count = 0, far_count = 0;  // doubtful ones are held as well
-    bool has_gap : 1 = false, has_end : 1 = false, closed : 1 = false;
+    bool has_gap : 1 = false, has_former : 1 = false, has_end : 1 = false, closed : 1 = false;
     bool answered : 1 = false;  // the other has acknowledged `begin`
     bool has_other_begin : 1 = false, has_timestamp : 1 = false;
     bool has_syn : 1 = false;            // `begin` is by a SYN
@@ -163,6 +167,9 @@ class Streams {
 
   /** Gives up what is missing before this; `for_good`: it will not be missed. */
   void skip_to(Stream& stream, uint32_t sequence, bool for_good);
+  /** From now on what comes at the place where it goes on leads back there. */
+  void may_go_back(Stream& stream);
+  /** Goes back to what was given up. What has been followed since counts again if the other side acknowledges it. */
   void go_back(Stream& stream);
   /** The block of what is in doubt for the same reason to which what comes at `sequence` can be added, or kNone. */
   uint32_t block_before(const Stream& stream, const TcpSegment& segment, uint32_t sequence) const;
