@@ -296,11 +296,13 @@ def test_what_was_written_stays_on_another_processor(heddle, tmp_path, name):
 
 def test_replies_that_wait_outlive_a_failed_change(heddle, tmp_path):
     """The new configuration pulls them one by one, and fails after state has been handed over."""
-    source = f"{UDP.replace('>)', '>, LIMIT 50, STOP false)')} -> Strip(14) -> MarkIPHeader"
-    error, end = "e :: ICMPError(192.168.0.1, unreachable, host)", "c :: Counter -> Discard"
-    with running(heddle, tmp_path, f"{source} -> {error} -> Unqueue(ACTIVE false) -> {end}") as (_, control):
+    source = f"s :: {UDP.replace('>)', '>, LIMIT 50, STOP false, ACTIVE false)')} -> Strip(14) -> MarkIPHeader"
+    error = "e :: ICMPError(192.168.0.1, unreachable, host)"
+    with running(heddle, tmp_path, f"{source} -> {error} -> Discard") as (_, control):
+        control.write("e.scheduled", "false")
+        control.write("s.active", "true")
         wait_for_count(tmp_path / "control", "e.length", 50)
-        pulled = f"{source} -> Queue -> {error} -> Unqueue(ACTIVE false) -> {end}"
+        pulled = f"{source} -> Queue -> {error} -> Unqueue -> Discard"
         assert "nobody" in control.refused(f"{pulled}; Script(init x $(nobody.count))")
         assert control.read("e.length") == "50"
 

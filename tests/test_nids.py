@@ -94,7 +94,6 @@ VERIFY = DATA / "suricata-verify"
 PADDING = "what pads a frame counts as payload where no CheckIPHeader has cut it off"
 TUNNELS = "packets in tunnels are not looked into"
 ONE_SIDE = "its settings take a side for a connection; here it is established when both have been seen"
-GAP = "bytes behind a gap count as in order only when the gap is given up, not when the receiver acknowledges them"
 HOSTS = "overlaps: what was in order counts, whatever the host's system is"
 INLINE = "Suricata rewrites the segment that overlaps before it looks at the packet, and nothing here changes packets"
 # Where alerts differ from those that Suricata is to give: why, and how many of each sid there are here.
@@ -111,11 +110,8 @@ DIFFERENT = {
     "decode-nsh-type2": (TUNNELS, {1: 0}),
     "eve-overlap-payload-02-policy-oldlinux": (HOSTS, {1: 0, 2: 1}),
     "eve-overlap-payload-03-ips": (INLINE, {2: 1, 3: 1, 4: 1}),
-    "eve-overlap-payload-05-gap": (GAP, {3: 0}),
     "eve-payload-02-tcp-exact-overlap-policy-oldlinux": (HOSTS, {1: 0, 2: 1}),
     "eve-payload-03-tcp-exact-overlap-ips": (INLINE, {2: 1, 3: 1, 4: 1}),
-    "eve-payload-05-tcp-data-gap": (GAP, {3: 0}),
-    "eve-payload-06-tcp-data-leading-gap": (GAP, {2: 0, 3: 0}),
     "issue-4220-01-ids": (PADDING, {1000009: 0}),
     "util-action-tests/util-action-06": ("its settings put drop before pass; here pass comes first", {3: 0}),
 }
