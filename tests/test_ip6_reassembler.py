@@ -2,6 +2,7 @@
 
 import contextlib
 import random
+import select
 import socket
 import struct
 import subprocess
@@ -23,7 +24,7 @@ from scapy.layers.l2 import Ether
 from scapy.packet import Raw
 from whole import captures, judge, network
 from whole.frames import SEED
-from whole.program import Report, quoted
+from whole.program import Report, quoted, wait_until
 
 SENDER, HOST, PORT = "2001:db8:1::2", "2001:db8::1", 9
 ETHER = bytes.fromhex("02000000bb02 02000000bb01 86dd")
@@ -98,7 +99,7 @@ sock.bind(("::", int(sys.argv[1])))
 sock.settimeout(100)
 print("ready", flush=True)
 while (got := sock.recv(65536)) != b"end":
-    print(got.hex())
+    print(got.hex(), flush=True)
 """
 # One processor, so that the kernel takes frames in the order in which they are sent.
 SENDER_PROGRAM = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n" + judge.SENDER
@@ -120,15 +121,27 @@ def host():
 
 def what_the_kernel_makes(frames):
     """The payloads that a UDP socket gets of them."""
-    data = b"".join(struct.pack("!H", len(frame)) + frame for frame in [*frames, *datagram(b"end")])
+    first = b"begin"
     with host() as space:
+        sender = space.command("/usr/bin/python3", "-c", SENDER_PROGRAM, judge.DEVICE[0])
+
+        def send(some):
+            data = b"".join(struct.pack("!H", len(frame)) + frame for frame in some)
+            subprocess.run(sender, input=data, check=True, timeout=100)
+
         command = space.command("/usr/bin/python3", "-c", RECEIVER, PORT)
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as receiver:
             try:
                 assert receiver.stdout.readline() == "ready\n"
-                sender = space.command("/usr/bin/python3", "-c", SENDER_PROGRAM, judge.DEVICE[0])
-                subprocess.run(sender, input=data, check=True, timeout=100)
-                return [bytes.fromhex(line) for line in receiver.communicate(timeout=100)[0].split()]
+
+                def listens():  # the kernel drops what comes before the device is all up
+                    send(datagram(first))
+                    return select.select([receiver.stdout], [], [], 0.2)[0]
+
+                wait_until(listens, what="the first datagram")
+                send([*frames, *datagram(b"end")])
+                got = [bytes.fromhex(line) for line in receiver.communicate(timeout=100)[0].split()]
+                return [payload for payload in got if payload != first]
             finally:
                 receiver.kill()
 
