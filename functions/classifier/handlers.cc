@@ -6,6 +6,7 @@
 #include "click/values.h"
 #include "core/error.h"
 #include "core/mistakes.h"
+#include "core/text_file.h"
 #include "functions/classifier/classifier.h"
 #include "functions/classifier/key_text.h"
 
