@@ -393,7 +393,7 @@ TEST(Streams, GoesBackToWhatIsAskedFor) {
 TEST(Streams, FollowsWhatAHostTakes) {
   auto random = random_for("what a host takes");
   uint64_t lost = 0, junk = 0;
-  for (int round = 0; round < tries(300, 20000); ++round) {
+  for (int round = 0; round < tries(1000, 20000); ++round) {
     Pair pair;
     const auto begin = static_cast<uint32_t>(random()), server_begin = static_cast<uint32_t>(random());
     const bool loses = random() % 2 == 0;
