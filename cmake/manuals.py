@@ -12,6 +12,9 @@ from dataclasses import dataclass
 MANUAL = re.compile(r"/\*\*\s(?P<name>[A-Za-z0-9_]+): (?P<text>.*?)\*/\s*class (?P<class>[A-Za-z0-9_]+)", re.DOTALL)
 REGISTRATION = re.compile(r"^HEDDLE_(?:ELEMENT(?:_AS|_NAMED)?|COMPOUND)\((\w+)(?:, \"?(\w+)\"?)?\)", re.MULTILINE)
 
+# In the manual of each element with the keyword DEVICE.
+PLACEMENT = "All keywords of where it runs and how packets get there: docs/placement.md."
+
 FOLDERS = {
     "elements/basic": "Basic",
     "elements/ethernet": "Ethernet",
@@ -47,6 +50,12 @@ def with_title(text):
     return title.replace("\n", " ") + text[len(title) :]
 
 
+def usage_of(text):
+    """The lines of a manual that say how the element is written, in one."""
+    usage = re.search(r"^    \w+\(.*?(?=\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
+    return usage[0].replace("\n", " ") if usage else ""
+
+
 def read(headers):
     """The manuals of these headers, by name; raises ValueError if one name has two."""
     root = pathlib.Path(__file__).resolve().parents[1]
@@ -61,6 +70,8 @@ def read(headers):
             if match["name"] in manuals:
                 raise ValueError(f"{header}: {match['name']} has a manual already")
             where = header.resolve().relative_to(root).as_posix()
+            if where.startswith("functions/") and re.search(r"\(.*\bDEVICE\b.*\)", usage_of(text)):
+                text += f"\n\n{PLACEMENT}"
             manuals[match["name"]] = Manual(match["name"], text, where, names)
     return [manuals[name] for name in sorted(manuals)]
 
@@ -87,7 +98,9 @@ def page(manual):
     """A manual as Markdown: what is indented is code already, and the first line is the title."""
     title, _, body = manual.text.partition("\n")
     name, summary = title.split(": ", 1)
-    text = "\n".join(map(plain, body.split("\n"))).strip("\n")
+    text = (
+        "\n".join(map(plain, body.split("\n"))).strip("\n").replace("docs/placement.md", "[placement](../placement.md)")
+    )
     others = [other for other in manual.names if other != name]
     also = f"\n\nOther names: {', '.join(others)}." if others else ""
     return f"# {name}\n\n{summary[0].upper()}{summary[1:]}\n\n{text}{also}\n\nSource: [{manual.header}](../../{manual.header})\n"

@@ -1,6 +1,7 @@
 """docs/elements/ is what `make docs` makes, and every element has a manual."""
 
 import importlib.util
+import re
 
 from whole.program import ROOT
 
@@ -26,3 +27,26 @@ def test_every_element_has_a_manual(heddle):
     for element in elements:
         title = element["manual"].split(": ")[0]
         assert title in {e["name"] for e in elements}, element
+
+
+def values_of(cell, ends_moved):
+    """What a cell of docs/placement.md names: `values`, and the ends of ranges, or what is just beyond those."""
+    if least_and_most := re.fullmatch(r"(\d+)(us|) to (\d+)(s|)", cell):
+        least, unit, most, other = least_and_most.groups()
+        return [f"{int(least) - ends_moved}{unit}", f"{int(most) + ends_moved}{other}"]
+    return ["nonsense"] if ends_moved else re.findall(r"`([^`]+)`", cell)
+
+
+def test_keywords_about_placement_are_as_their_page_says(heddle):
+    page = (ROOT / "docs/placement.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `([A-Z_]+)` \| ([^|]+) \|", page, re.MULTILINE)
+    assert len(rows) == 9
+    taken, refused = (
+        [(keyword, value) for keyword, cell in rows for value in values_of(cell, beyond)] for beyond in (0, 1)
+    )
+    chain = "InfiniteSource -> " + "".join(f"XOR(DEVICE cpu, {k} {v}) -> " for k, v in taken if k != "DEVICE")
+    heddle.ok("check", "-e", chain + "".join(f"XOR(DEVICE {v}) -> " for k, v in taken if k == "DEVICE") + "Discard")
+    text = heddle(
+        "check", "-e", "InfiniteSource -> " + "".join(f"XOR({k} {v}) -> " for k, v in refused) + "Discard"
+    ).err
+    assert [k for k, _ in refused] == re.findall(r"'XOR@\d+': ([A-Z_]+): ", text), text
