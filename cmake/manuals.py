@@ -56,6 +56,12 @@ def usage_of(text):
     return usage[0].replace("\n", " ") if usage else ""
 
 
+def with_placement(text):
+    """The manual with PLACEMENT before its example."""
+    before, example, rest = text.partition("\n\nExample:\n")
+    return f"{before}\n\n{PLACEMENT}{example}{rest}"
+
+
 def read(headers):
     """The manuals of these headers, by name; raises ValueError if one name has two."""
     root = pathlib.Path(__file__).resolve().parents[1]
@@ -71,7 +77,7 @@ def read(headers):
                 raise ValueError(f"{header}: {match['name']} has a manual already")
             where = header.resolve().relative_to(root).as_posix()
             if where.startswith("functions/") and re.search(r"\(.*\bDEVICE\b.*\)", usage_of(text)):
-                text += f"\n\n{PLACEMENT}"
+                text = with_placement(text)
             manuals[match["name"]] = Manual(match["name"], text, where, names)
     return [manuals[name] for name in sorted(manuals)]
 

@@ -39,6 +39,7 @@ def namespace(program):
         space.call("ip", "link", "add", DEVICE[0], "type", "veth", "peer", "name", DEVICE[1])
         for device in DEVICE:
             space.call("ip", "link", "set", device, "up")
+        space.wait_for_devices(*DEVICE)
         if subprocess.run(
             space.command("nft", "add", "table", "ip", "probe"), capture_output=True, check=False
         ).returncode:

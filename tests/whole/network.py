@@ -92,6 +92,13 @@ class Namespace:
         call("ip", "-n", self.name, "link", "set", device, "up")
         self.address, self.device = address.split("/")[0], device
 
+    def wait_for_devices(self, *devices):
+        """A device that is up drops what it is to send, without an error, until the kernel's worker has seen its link."""
+        for device in devices:
+            wait_until(
+                lambda d=device: " qdisc noop " not in self.call("ip", "link", "show", d), what=f"{device}'s link"
+            )
+
     def overflown(self):
         """UDP datagrams that arrived and that no socket had room for: programs here read too slowly."""
         names, values = (line.split() for line in self.call("cat", "/proc/net/snmp").splitlines() if line[:4] == "Udp:")
