@@ -45,9 +45,9 @@ View from_other_side(const View& view) {
   return back;
 }
 
-/** TSval of a segment's timestamp option, if it has one (RFC 7323, 3.2; options: RFC 9293, 3.1). */
-std::optional<uint32_t> timestamp_of(const View& view) {
-  constexpr uint8_t kEnd = 0, kNothing = 1, kTimestamp = 8, kTimestampBytes = 10;
+/** Where a segment's option of this kind and length begins; null: it has none (RFC 9293, 3.1). */
+const uint8_t* option_of(const View& view, uint8_t kind, uint8_t bytes) {
+  constexpr uint8_t kEnd = 0, kNothing = 1;
   const uint8_t *at = view.transport + 20, *const end = view.payload.data();
   while (at < end && *at != kEnd) {
     if (*at == kNothing) {
@@ -55,16 +55,23 @@ std::optional<uint32_t> timestamp_of(const View& view) {
       continue;
     }
     if (end - at < 2 || at[1] < 2 || end - at < at[1]) break;
-    if (*at == kTimestamp && at[1] == kTimestampBytes) return ntohl(load_u32(at + 2));
+    if (*at == kind && at[1] == bytes) return at;
     at += at[1];
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 TcpSegment segment_of(const View& view) {
   const auto has = [&](uint8_t flag) { return (view.tcp_flags & flag) != 0; };
-  return {view.sequence,        has(kSyn),         has(kFin), has(kRst), view.payload, has(kAck),
-          view.acknowledgement, timestamp_of(view)};
+  TcpSegment segment{view.sequence, has(kSyn), has(kFin), has(kRst), view.payload, has(kAck), view.acknowledgement};
+  segment.window = ntohs(load_u16(view.transport + 14));
+  // RFC 7323, 2.2 and 3.2.
+  constexpr uint8_t kScale = 3, kScaleBytes = 3, kTimestamp = 8, kTimestampBytes = 10;
+  if (const uint8_t* option = option_of(view, kTimestamp, kTimestampBytes))
+    segment.timestamp = ntohl(load_u32(option + 2));
+  if (const uint8_t* option = segment.syn ? option_of(view, kScale, kScaleBytes) : nullptr)
+    segment.window_scale = option[2];
+  return segment;
 }
 
 enum BlockedReason : int { kDropped, kRejected };
@@ -267,7 +274,8 @@ std::vector<std::pair<std::string, uint64_t>> NIDSConfirm::statistics() const {
                              {"with_rst", of(Doubt::with_rst)},
                              {"with_syn", of(Doubt::with_syn)},
                              {"bad_ack", of(Doubt::bad_ack)},
-                             {"old_timestamp", of(Doubt::old_timestamp)}});
+                             {"old_timestamp", of(Doubt::old_timestamp)},
+                             {"beyond_window", of(Doubt::beyond_window)}});
   return list;
 }
 

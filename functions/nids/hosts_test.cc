@@ -42,6 +42,13 @@ Frame server(unsigned flags, uint32_t sequence, uint32_t acknowledgement, const 
   return sent_by(true, flags, sequence, acknowledgement, payload, timestamp);
 }
 
+/** The segment with a window of so many bytes. */
+Frame with_window(Frame frame, unsigned bytes) {
+  put_u16(frame.bytes, kL3 + 34, bytes);
+  set_tcp_checksum(frame.bytes);
+  return frame;
+}
+
 using Frames = std::vector<Frame>;
 
 Frames operator+(Frames one, const Frames& more) {
@@ -73,7 +80,8 @@ Outcome judge(const Backend& backend, Frames frames) {
               eve.path + ") -> TestSink;",
           backend, frames);
   Outcome outcome;
-  for (const char* name : {"gaps", "unfollowed", "no_ack", "with_rst", "with_syn", "bad_ack", "old_timestamp"})
+  for (const char* name :
+       {"gaps", "unfollowed", "no_ack", "with_rst", "with_syn", "bad_ack", "old_timestamp", "beyond_window"})
     outcome.statistics[name] = result.statistics.at(std::string("c.") + name);
   std::ifstream in(eve.path);
   for (std::string line; std::getline(in, line);) {
@@ -128,6 +136,10 @@ TEST_P(NidsHostsTest, NothingHidesWhatAHostTakes) {
        "with_rst"},
       {"an old timestamp", at(1000, handshake()) + Frames{client(kAck, kBegin, kServerBegin, junk, 10)},
        at(2000, mark()), "old_timestamp"},
+      {"more than the window",
+       Frames{client(kSyn, kBegin - 1, 0), with_window(server(kSyn | kAck, kServerBegin - 1, kBegin), 7),
+              client(kAck, kBegin), client(kAck, kBegin, kServerBegin, junk), server(kAck, kServerBegin, kBegin)},
+       mark(), "beyond_window"},
       {"three SYNs, and junk far ahead",
        Frames{client(kSyn, kBegin - 1, 0), client(kSyn, kBegin + 777777, 0), client(kSyn, kBegin + (1 << 28) - 1, 0),
               client(0, kBegin + (1 << 28) + 0x7ffffff0, 0), client(0, kBegin + (1 << 28) + 0xffffff00, 0)} +
@@ -416,17 +428,22 @@ TEST(Streams, FollowsWhatAHostTakes) {
       const std::string payload(1 + random() % 300, 'J');
       TcpSegment segment = nids::TcpSegment{
           begin + taken + static_cast<uint32_t>(random() % 50), false, false, false, {}, true, server_begin, now};
-      const auto kind = random() % 6;
+      const auto kind = random() % 7;
       if (kind == 0) segment.ack = false;
       if (kind == 1) segment.rst = true, segment.sequence += text.size();
       if (kind == 2) segment.syn = true;
       if (kind == 3) segment.acknowledgement += 1 + static_cast<uint32_t>(random() % 100000);
       if (kind == 4) segment.acknowledgement -= 1 + static_cast<uint32_t>(random() % 100000);
       if (kind == 5) segment.timestamp = 999 - static_cast<uint32_t>(random() % 500);
+      if (kind == 6) segment.sequence = begin + static_cast<uint32_t>(text.size() - random() % payload.size());
       ++junk;
       take(0, segment, payload);
     };
-    take(0, syn(begin - 1, {}, now), ""), take(1, syn(server_begin - 1, begin, now), "");
+    const auto with_room = [&](TcpSegment segment) {  // the host has room for the text, and for no byte more
+      segment.window = static_cast<uint16_t>(text.size() - taken);
+      return segment;
+    };
+    take(0, syn(begin - 1, {}, now), ""), take(1, with_room(syn(server_begin - 1, begin, now)), "");
     take(0, segment(begin, server_begin, now), "");
     std::vector<std::pair<uint32_t, uint32_t>> pieces;
     for (uint32_t at = 0; at < text.size();) {
@@ -448,7 +465,7 @@ TEST(Streams, FollowsWhatAHostTakes) {
       }
       early[at] = to;
       for (auto next = early.find(taken); next != early.end(); next = early.find(taken)) taken = next->second;
-      if (random() % 2 == 0 || k + 1 == pieces.size()) take(1, segment(server_begin, begin + taken), "");
+      if (random() % 2 == 0 || k + 1 == pieces.size()) take(1, with_room(segment(server_begin, begin + taken)), "");
     }
     ASSERT_EQ(followed, seen) << "round " << round;
     ASSERT_EQ(pair.streams.waiting(), 0u);

@@ -369,7 +369,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  without ACK (`no_ack`) or with RST (`with_rst`). Others it depends on the host to take: what comes with a SYN
  *  (`with_syn`; Fast Open), acknowledges what the other side has not been seen to send, or 65,536 bytes or more less
  *  than before, or what lies before its SYN (`bad_ack`), or, where both SYNs have offered timestamps, has one older
- *  than that of a segment before it that came in order (`old_timestamp`; PAWS, RFC 7323). They are judged with their
+ *  than that of a segment before it that came in order (`old_timestamp`; PAWS, RFC 7323), or, where both SYNs have been
+ *  seen, has bytes beyond the window that the other side has told (`beyond_window`). They are judged with their
  *  packet, and wait, in up to 16 blocks of 2032 bytes a direction and an eighth of MEMORY in all; what comes without
  *  such a doubt in their place goes before them. What the other side acknowledges of them belongs to the connection.
  *  Where there is no more room they are followed as if without doubt, until something without doubt comes in their
@@ -407,7 +408,7 @@ class NIDS : public Element, public KeepsGpuState {
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
  *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`,
- *  `unfollowed`, `bad_checksum`, `no_ack`, `with_rst`, `with_syn`, `bad_ack` and `old_timestamp` (segments), and
+ *  `unfollowed`, `bad_checksum`, `no_ack`, `with_rst`, `with_syn`, `bad_ack`, `old_timestamp` and `beyond_window` (segments), and
  *  `lost_dialogues` (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written, or a NIDS reads it (RULES, VARIABLES, CLASSIFICATION);
@@ -478,7 +479,8 @@ class NIDSConfirm : public Element, public ChecksSetter, private flow::Watcher {
   PerThreadCounts gaps_{counts}, unfollowed_{counts}, bad_checksum_{counts}, lost_{counts};
   PerThreadCounts doubts_[nids::kDoubts]{// [Doubt]
                                          PerThreadCounts(counts), PerThreadCounts(counts), PerThreadCounts(counts),
-                                         PerThreadCounts(counts), PerThreadCounts(counts), PerThreadCounts(counts)};
+                                         PerThreadCounts(counts), PerThreadCounts(counts), PerThreadCounts(counts),
+                                         PerThreadCounts(counts)};
 };
 
 }  // namespace heddle

@@ -38,7 +38,7 @@ inline Frame packet_with(int protocol, const std::string& payload, unsigned sour
   frame.column[static_cast<int>(Column::l3)] = kL3;
   frame.column[static_cast<int>(Column::l4)] = kL3 + 20;
   if (header > 0) put_u16(bytes, kL3 + 20, source_port), put_u16(bytes, kL3 + 22, destination_port);
-  if (protocol == 6) bytes[kL3 + 32] = static_cast<uint8_t>(tcp_words << 4);
+  if (protocol == 6) bytes[kL3 + 32] = static_cast<uint8_t>(tcp_words << 4), put_u16(bytes, kL3 + 34, 65535);  // window
   std::copy(payload.begin(), payload.end(), bytes.begin() + static_cast<long>(kL3 + 20 + header));
   return frame;
 }

@@ -117,7 +117,9 @@ Doubt Streams::doubt_of(const Stream& stream, const TcpSegment& segment) const {
   if (have_timestamps && segment.timestamp && stream.has_timestamp &&
       distance(*segment.timestamp, stream.timestamp) < 0)
     return Doubt::old_timestamp;
-  return Doubt::none;
+  const uint32_t end = segment.sequence + static_cast<uint32_t>(segment.payload.size());
+  return stream.has_edge && !segment.payload.empty() && distance(end, stream.edge) > 0 ? Doubt::beyond_window
+                                                                                       : Doubt::none;
 }
 
 void Streams::raise_sent(Stream& stream, uint32_t sent) {
@@ -176,6 +178,17 @@ void Streams::take_acknowledgement(Stream& stream, uint32_t acknowledgement) {
   if (distance(acknowledgement, stream.begin) < 0 && !stream.answered) return;
   stream.answered = true;
   if (distance(acknowledgement, stream.acknowledged) > 0) stream.acknowledged = acknowledgement;
+}
+
+void Streams::take_window(Stream& stream, const TcpSegment& segment) {
+  const Stream& other = streams_[stream.other];
+  if (!segment.window || !stream.knows_scale || !other.knows_scale) return;
+  if (distance(segment.acknowledgement, stream.begin) < 0 || distance(segment.acknowledgement, stream.sent) > 0) return;
+  // The window of a SYN itself is not scaled (RFC 7323, 2.2), nor is any unless both SYNs offer it.
+  const bool scales = !segment.syn && stream.scales_window && other.scales_window;
+  const uint32_t edge = segment.acknowledgement + (uint32_t{*segment.window} << (scales ? other.window_scale : 0));
+  if (stream.has_edge && distance(edge, stream.edge) <= 0) return;  // hosts need not take back what they have said
+  stream.edge = edge, stream.has_edge = true;
 }
 
 void Streams::doubt_beginning(Stream& stream) {
@@ -429,7 +442,15 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
       take_answer(stream, first, segment.acknowledgement);
     else
       take_syn(stream, first);
-    stream.has_syn |= first == stream.begin;
+    if (first == stream.begin) {
+      if (!stream.knows_scale) {
+        constexpr uint8_t kMostScale = 14;  // RFC 7323, 2.3
+        stream.scales_window = segment.window_scale.has_value();
+        stream.window_scale = std::min(segment.window_scale.value_or(0), kMostScale);
+      }
+      stream.has_syn = stream.knows_scale = true;
+      if (Stream* const asked = other_of(stream); asked != nullptr && segment.ack) take_window(*asked, segment);
+    }
     stream.offers_timestamps |= segment.timestamp.has_value();
     if (segment.timestamp && first == stream.at.next && !stream.has_timestamp)
       stream.timestamp = *segment.timestamp, stream.has_timestamp = true;
@@ -452,7 +473,10 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
     ++unfollowed_;
     return {};
   }
-  if (Stream* const acknowledged = other_of(stream)) take_acknowledgement(*acknowledged, segment.acknowledgement);
+  if (Stream* const acknowledged = other_of(stream)) {
+    take_acknowledgement(*acknowledged, segment.acknowledgement);
+    take_window(*acknowledged, segment);
+  }
   if (segment.timestamp && distance(first, stream.at.next) <= 0 && distance(first, stream.acknowledged) <= 0 &&
       (first == stream.at.next || distance(end, stream.at.next) > 0))
     stream.timestamp = *segment.timestamp, stream.has_timestamp = true;

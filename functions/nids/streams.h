@@ -17,8 +17,10 @@ struct TcpSegment {
   bool syn, fin, rst;
   std::span<const uint8_t> payload;
   bool ack = true;
-  uint32_t acknowledgement = 0;         ///< if `ack`
-  std::optional<uint32_t> timestamp{};  ///< TSval (RFC 7323, 3.2)
+  uint32_t acknowledgement = 0;           ///< if `ack`
+  std::optional<uint32_t> timestamp{};    ///< TSval (RFC 7323, 3.2)
+  std::optional<uint16_t> window{};       ///< as the header says it, host byte order; none: not known
+  std::optional<uint8_t> window_scale{};  ///< of a SYN (RFC 7323, 2.2)
 };
 
 /** Why it is not plain that a host takes a segment's payload. */
@@ -29,8 +31,9 @@ enum class Doubt : uint8_t {
   with_syn,       ///< a host may leave that to be sent again (RFC 9293, 3.10.7.2; RFC 7413 is Fast Open)
   bad_ack,        ///< it acknowledges what the other side has not sent, or what is long past (RFC 5961, 5.2)
   old_timestamp,  ///< its timestamp is older than one that has come in order (RFC 7323, 5: PAWS)
+  beyond_window,  ///< it has bytes behind what the other side takes by now (RFC 9293, 3.10.7.4)
 };
-constexpr size_t kDoubts = 6;
+constexpr size_t kDoubts = 7;
 
 /** Puts the segments of TCP connections in order, each direction by itself, for one thread. Of each direction the last
  *  kWindowBytes are kept, and what came before its turn, in blocks that are made at the start.
@@ -125,13 +128,18 @@ class Streams {
     uint32_t acknowledged = 0;                              // by the other, at least `begin`
     uint32_t other_begin = 0;                               // by another SYN, if has_other_begin
     uint32_t timestamp = 0;                                 // the last that came in order, if has_timestamp
+    uint32_t edge = 0;  // what is before it the other side has room for, if has_edge (RFC 9293, 3.8.6)
     uint8_t verdict = 0;
+    uint8_t window_scale = 0;                                   // by its SYN, if scales_window
     uint8_t held_count = 0, doubtful_count = 0, far_count = 0;  // doubtful ones are held as well
     bool has_gap : 1 = false, has_former : 1 = false, has_end : 1 = false, closed : 1 = false;
     bool answered : 1 = false;  // the other has acknowledged `begin`
     bool has_other_begin : 1 = false, has_timestamp : 1 = false;
     bool has_syn : 1 = false;            // `begin` is by a SYN
     bool offers_timestamps : 1 = false;  // in a SYN
+    bool has_edge : 1 = false;
+    bool knows_scale : 1 = false;    // the SYN that it has begun with has been seen
+    bool scales_window : 1 = false;  // that SYN offers it
 
     /** Else it has begun with some segment. */
     bool knows_begin() const { return has_syn || answered; }
@@ -162,6 +170,8 @@ class Streams {
   void settle_beginning(Stream& stream, uint32_t acknowledgement);
   /** What a segment without doubt acknowledges of what this direction has sent. */
   void take_acknowledgement(Stream& stream, uint32_t acknowledgement);
+  /** The other direction's segment without doubt says up to where its side takes what this one sends. */
+  void take_window(Stream& stream, const TcpSegment& segment);
   /** All that has been followed is in doubt: it came before the answer to the direction's SYN. */
   void doubt_beginning(Stream& stream);
 
