@@ -63,30 +63,44 @@ HEDDLE_HD Selector::Ends ends_from(const Load& load, uint32_t available) {
 }
 Selector::Ends ends_of(const uint8_t* header, uint32_t available);
 
-/** Selectors as packets look them up: this, then `count` entries, then the slots of a hash of their destinations. */
+/** Selectors as packets look them up: this, then `count` entries, then the slots of two hashes: of destinations, and,
+ *  of those that many entries have, of their sources. */
 struct alignas(16) SelectorImage {
   struct Entry {
     Selector selector;
     uint32_t index;  ///< of its association
+    uint32_t alike;  ///< of the first of a destination: how many have it
   };
-  uint32_t count;      ///< of entries, those of one destination one behind the other, by index
-  uint32_t slot_mask;  ///< number of slots - 1, a power of two
-  uint32_t length_count;
-  uint8_t lengths[129];  ///< that destinations have, falling
+  /** Prefix lengths that selectors have. */
+  struct Lengths {
+    uint32_t count;
+    uint8_t list[129];
+  };
+  static constexpr uint32_t kLooked = 8;  ///< so many entries of a destination are looked at one by one
+
+  uint32_t count;             ///< of entries, those of one destination one behind the other, by index
+  uint32_t slot_mask;         ///< number of slots of destinations - 1, a power of two
+  uint32_t source_slot_mask;  ///< the same of sources
+  Lengths lengths;            ///< of destinations, falling
+  Lengths source_lengths;     ///< of sources that have slots
 
   HEDDLE_HD const Entry* entries() const { return reinterpret_cast<const Entry*>(this + 1); }
   /** [slot_mask + 1]: 1 + the first entry of a destination, or 0. */
   HEDDLE_HD const uint32_t* slots() const { return reinterpret_cast<const uint32_t*>(entries() + count); }
+  /** [source_slot_mask + 1]: 1 + the first entry of a destination, source and family, or 0. */
+  HEDDLE_HD const uint32_t* source_slots() const { return slots() + slot_mask + 1; }
 
   /** The bits of a prefix; in the lowest places. */
-  HEDDLE_HD static Address key(Address destination, uint32_t length) {
-    return length == 0 ? 0 : destination >> (128 - length);
-  }
+  HEDDLE_HD static Address key(Address address, uint32_t length) { return length == 0 ? 0 : address >> (128 - length); }
   HEDDLE_HD static uint32_t hash(Address key, uint32_t length) {
     const uint64_t mixed =
         (static_cast<uint64_t>(key >> 64) * 0x9e3779b97f4a7c15u ^ static_cast<uint64_t>(key)) * 0xbf58476d1ce4e5b9u +
         length;
     return static_cast<uint32_t>(mixed >> 32 ^ mixed);
+  }
+  /** Of a source of the destination whose first entry is `first`. */
+  HEDDLE_HD static uint32_t hash(uint32_t first, Address key, uint32_t length) {
+    return hash(key, length) + first * 0x9e3779b1u;
   }
   HEDDLE_HD bool is(uint32_t entry, Address its_key, uint32_t length) const {
     const Prefix& prefix = entries()[entry].selector.destination;
@@ -97,13 +111,41 @@ struct alignas(16) SelectorImage {
   /** A packet's association: the longest destination that has its addresses, of several the first; or kNone. */
   HEDDLE_HD uint32_t find(const Selector::Ends& ends) const {
     if (ends.family == Selector::Family::any) return kNone;
-    for (uint32_t l = 0; l < length_count; ++l) {
-      const Address wanted = key(ends.destination, lengths[l]);
-      for (uint32_t at = hash(wanted, lengths[l]) & slot_mask; slots()[at] != 0; at = (at + 1) & slot_mask)
-        for (uint32_t e = slots()[at] - 1; e < count && is(e, wanted, lengths[l]); ++e)
-          if (entries()[e].selector.has(ends)) return entries()[e].index;
+    for (uint32_t l = 0; l < lengths.count; ++l) {
+      const uint32_t length = lengths.list[l];
+      const Address wanted = key(ends.destination, length);
+      for (uint32_t at = hash(wanted, length) & slot_mask; slots()[at] != 0; at = (at + 1) & slot_mask) {
+        const uint32_t first = slots()[at] - 1;
+        if (!is(first, wanted, length)) continue;
+        const uint32_t found =
+            entries()[first].alike <= kLooked ? first_of_few(first, ends) : first_of_many(first, ends);
+        if (found != kNone) return entries()[found].index;
+        break;
+      }
     }
     return kNone;
+  }
+
+ private:
+  // The first entry of a destination that has these ends; kNone: none.
+  HEDDLE_HD uint32_t first_of_few(uint32_t first, const Selector::Ends& ends) const {
+    for (uint32_t e = first, end = first + entries()[first].alike; e < end; ++e)
+      if (entries()[e].selector.has(ends)) return e;
+    return kNone;
+  }
+  HEDDLE_HD uint32_t first_of_many(uint32_t first, const Selector::Ends& ends) const {
+    uint32_t found = kNone;
+    const uint32_t end = first + entries()[first].alike;
+    for (uint32_t l = 0; l < source_lengths.count; ++l) {
+      const uint32_t length = source_lengths.list[l];
+      uint32_t at = hash(first, key(ends.source, length), length) & source_slot_mask;
+      for (; source_slots()[at] != 0; at = (at + 1) & source_slot_mask) {
+        const uint32_t e = source_slots()[at] - 1;
+        const bool may_be = first <= e && e < end && e < found && entries()[e].selector.source.length == length;
+        if (may_be && entries()[e].selector.has(ends)) found = e;
+      }
+    }
+    return found;
   }
 };
 
