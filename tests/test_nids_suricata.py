@@ -290,7 +290,7 @@ def hidden_mark(rng):
     takes nothing else of what is between them; and what else that is."""
     segments, junk = [], "".join(rng.choice("JUNK") for _ in range(rng.randint(1, 20))).encode()
     kinds = ["nothing", "no ack", "no flags", "unsent", "old time", "syn", "syn data", "rst data", "early", "first syn"]
-    kind = rng.choice(kinds + ["two syns", "again", "lost"])
+    kind = rng.choice(kinds + ["two syns", "again", "lost", "pieces"])
     ours, others, turned = rng.getrandbits(32), rng.getrandbits(32), rng.random() < 0.3
     clock = 1000
 
@@ -336,7 +336,13 @@ def hidden_mark(rng):
                 send(there, "RPA", seq + 1, ack, junk)
         if kind == "lost" and number == 0:  # on the way here
             seq += rng.randint(1, 1000)
-        send(there, "PA", seq, ack, part)
+        first = part
+        if kind == "pieces" and number == 1:  # of a byte each, behind the first, which comes last
+            first, part = part[:1], part + bytes(90)
+            for at in range(1, len(part)):
+                send(there, "A", seq + at, ack, part[at : at + 1])
+                send(not there, "A", ack, seq)
+        send(there, "PA", seq, ack, first)
         seq += len(part)
         send(not there, "A", ack, seq)
     send(there, "FA", seq, ack)

@@ -372,16 +372,16 @@ TEST(Streams, BeginsAnewWhereTheOtherSideIs) {
 TEST(Streams, GoesOnBehindWhatTheHostHad) {
   Pair pair;
   pair.take(0, syn(99)), pair.take(1, syn(499, 100));
-  const std::string text(2 * Streams::kMaxHeld, 'b');
-  for (uint32_t n = 0; n < text.size(); ++n) {
-    pair.take(0, segment(101 + n, 500), text.substr(n, 1));
+  const std::string text(Streams::kWindowBytes / 2 + 1, 'b');  // two find no room in a block
+  const uint32_t end = 101 + 2 * Streams::kMaxHeld * static_cast<uint32_t>(text.size());
+  for (uint32_t at = 101; at != end; at += static_cast<uint32_t>(text.size())) {
+    pair.take(0, segment(at, 500), text);
     pair.take(1, segment(500, 100), "");
   }
   EXPECT_EQ(pair.take(0, segment(100, 500), "a"), "a");
-  const auto end = static_cast<uint32_t>(101 + text.size());
   pair.take(1, segment(500, end), "");
   EXPECT_EQ(pair.acknowledged(1), "");
-  EXPECT_EQ(pair.take(0, segment(end, 500), "c"), text + "c");
+  EXPECT_EQ(pair.take(0, segment(end, 500), "c"), std::string(Streams::kWindowBytes, 'b') + "c");
   EXPECT_EQ(pair.streams.gaps(), 1u);
   pair.streams.end(pair.names[0]), pair.streams.end(pair.names[1]);
   EXPECT_EQ(pair.streams.blocks_used(), 0u);

@@ -380,14 +380,15 @@ class NIDS : public Element, public KeepsGpuState {
  *
  *  Where segments overlap, bytes that were in order count, then those of the segment that begins first; the others are
  *  judged with their packet. Segments before their turn go on, and what they say is kept, in up to 64 blocks of 2032
- *  bytes a direction and half of MEMORY in all. When the other side acknowledges what is missing before them, the host
- *  has it: then it is given up (`gaps`), and what lies behind it is looked into at once, with the packet that
- *  acknowledges it, by whose time and with the addresses of the one who sent it; a rule that stops this stops what
- *  comes behind it, not that packet. Without acknowledgements of it, it is given up when there is no more room, until
- *  it comes after all. A direction takes a block until its flow ends, or, where memory is short, until a FIN or a RST
- *  of either side; segments with bytes for which there is none, which are too far ahead, or which wait to the end for
- *  what is missing, are judged as packets only (`unfollowed`). Both directions must come to one packet thread, or
- *  neither is known to the other: then nothing is known to be acknowledged.
+ *  bytes a direction and half of MEMORY in all; small ones that lie side by side share a block, where each takes two
+ *  bytes more. When the other side acknowledges what is missing before them, the host has it: then it is given up
+ *  (`gaps`), and what lies behind it is looked into at once, with the packet that acknowledges it, by whose time and
+ *  with the addresses of the one who sent it; a rule that stops this stops what comes behind it, not that packet.
+ *  Without acknowledgements of it, it is given up when there is no more room, until it comes after all. A direction
+ *  takes a block until its flow ends, or, where memory is short, until a FIN or a RST of either side; segments with
+ *  bytes for which there is none, which are too far ahead, or which wait to the end for what is missing, are judged as
+ *  packets only (`unfollowed`). Both directions must come to one packet thread, or neither is known to the other: then
+ *  nothing is known to be acknowledged.
  *
  *  A SYN with another number, while a connection is there, begins another one only if a SYN with ACK answers it: both
  *  directions begin anew by what that says. Where only one direction is seen, a SYN begins it anew behind its FIN or

@@ -5,12 +5,6 @@
 #include <utility>
 
 namespace heddle::nids {
-namespace {
-
-/** How far `a` is behind `b`; sequence numbers go round (RFC 9293, 3.4). */
-int32_t distance(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b); }
-
-}  // namespace
 
 Streams::Streams(size_t memory_bytes, size_t directions)
     : memory_(map_huge_pages(std::max(memory_bytes, sizeof(Block)))),
@@ -41,20 +35,6 @@ void Streams::give_back(uint32_t& block) {
   blocks_[block].next = free_;
   free_ = std::exchange(block, kNone);
   --used_;
-}
-
-void Streams::remove(Stream& stream, uint32_t& place) {
-  uint32_t number = place;
-  const Block& block = blocks_[number];
-  place = block.next;
-  --stream.held_count, --held_;
-  if (block.doubtful) --stream.doubtful_count, --doubtful_;
-  give_back(number);
-}
-
-void Streams::forget_held(Stream& stream) {
-  unfollowed_ += static_cast<uint64_t>(stream.held_count - stream.doubtful_count);
-  while (stream.held != kNone) remove(stream, stream.held);
 }
 
 void Streams::forget_gap(Stream& stream) {
@@ -198,7 +178,7 @@ void Streams::doubt_beginning(Stream& stream) {
   if (place.tail == kNone) return;
   Block& block = blocks_[place.tail];
   block.sequence = place.next - block.length;
-  block.doubtful = true, block.has_ack = false;
+  block.doubtful = true, block.has_ack = false, block.pieces = 1;
   insert(stream, place.tail);
 }
 
@@ -237,51 +217,6 @@ void Streams::go_back(Stream& stream) {
     forget_gap(stream);
   if (!stream.knows_begin() && distance(stream.at.next, stream.begin) < 0)
     stream.begin = stream.acknowledged = stream.at.next;
-}
-
-void Streams::insert(Stream& stream, uint32_t number) {
-  Block& block = blocks_[number];
-  // Behind those that begin where it does: the first to come counts.
-  uint32_t* place = &stream.held;
-  while (*place != kNone && distance(blocks_[*place].sequence, block.sequence) <= 0) place = &blocks_[*place].next;
-  block.next = *place;
-  *place = number;
-  ++stream.held_count, ++held_;
-  if (block.doubtful) ++stream.doubtful_count, ++doubtful_;
-}
-
-uint32_t Streams::block_before(const Stream& stream, const TcpSegment& segment, uint32_t sequence) const {
-  for (uint32_t number = stream.held; number != kNone; number = blocks_[number].next) {
-    const Block& block = blocks_[number];
-    if (block.doubtful && block.end() == sequence && block.length < kWindowBytes && block.has_ack == segment.ack &&
-        block.acknowledgement == segment.acknowledgement)
-      return number;
-  }
-  return kNone;
-}
-
-bool Streams::hold(Stream& stream, const TcpSegment& segment, bool doubtful) {
-  uint32_t sequence = segment.sequence + (segment.syn ? 1 : 0);
-  for (auto bytes = segment.payload; !bytes.empty();) {
-    uint32_t number = doubtful ? block_before(stream, segment, sequence) : kNone;
-    if (number == kNone) {
-      if (stream.held_count >= kMaxHeld || (doubtful && stream.doubtful_count >= kMaxDoubtful)) return false;
-      if (doubtful ? 8 * doubtful_ > count_ : 2 * waiting() > count_) return false;
-      number = take_block();
-      if (number == kNone) return false;
-      Block& block = blocks_[number];
-      block.sequence = sequence, block.length = 0;
-      block.doubtful = doubtful, block.has_ack = segment.ack, block.acknowledgement = segment.acknowledgement;
-      insert(stream, number);
-    }
-    Block& block = blocks_[number];
-    const size_t length = std::min<size_t>(bytes.size(), kWindowBytes - block.length);
-    std::memcpy(block.bytes + block.length, bytes.data(), length);
-    block.length = static_cast<uint16_t>(block.length + length);
-    sequence += static_cast<uint32_t>(length);
-    bytes = bytes.subspan(length);
-  }
-  return true;
 }
 
 bool Streams::comes_behind_syn(Stream& stream, uint32_t sequence) {

@@ -89,7 +89,7 @@ class Streams {
 
   uint64_t gaps() const { return gaps_; }  ///< that were given up
   /** Segments with bytes that were in no window, for want of memory, because they were too far ahead, or because they
-   *  waited to the end for what was missing before them (these by blocks). */
+   *  waited to the end for what was missing before them (long ones by blocks). */
   uint64_t unfollowed() const { return unfollowed_; }
   /** Blocks of segments that wait for what is missing before them. */
   uint32_t waiting() const { return held_ - doubtful_; }
@@ -99,14 +99,30 @@ class Streams {
 
  private:
   static constexpr uint32_t kNone = ~0u;
+  /** How far `a` is behind `b`; sequence numbers go round (RFC 9293, 3.4). */
+  static int32_t distance(uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b); }
+
   struct Block {
     uint32_t next, sequence;
     uint16_t length;
-    bool doubtful, has_ack;
-    uint32_t acknowledgement;  // of doubtful segments, if has_ack
-    uint8_t bytes[kWindowBytes];
+    uint16_t pieces : 14;  // of what waits without doubt: the segments that share it, one right behind the other
+    bool doubtful : 1, has_ack : 1;
+    uint32_t acknowledgement;     // of doubtful segments, if has_ack
+    uint8_t bytes[kWindowBytes];  // and from the end on where the pieces begin, but the first, in two bytes each
 
     uint32_t end() const { return sequence + length; }
+    void begin(uint32_t first, bool in_doubt) {
+      sequence = first, length = 0, pieces = 0, doubtful = in_doubt, has_ack = false;
+    }
+    /** Where a piece begins, and the first piece that begins behind `at`. */
+    uint32_t start(uint32_t piece) const;
+    void set_start(uint32_t piece, uint32_t at);
+    uint32_t piece_behind(uint32_t at) const;
+    bool has_room(size_t more, uint32_t more_pieces) const;
+    void extend(std::span<const uint8_t> more);
+    void add_piece(std::span<const uint8_t> more);
+    /** Those of another block, from one on. */
+    void add_pieces(const Block& other, uint32_t first);
   };
   static_assert(sizeof(Block) == 2048);
   /** Where a direction goes on: `next`, which is `offset` bytes behind its beginning, behind what block `tail` has. */
@@ -183,11 +199,25 @@ class Streams {
   void go_back(Stream& stream);
   /** The block of what is in doubt for the same reason to which what comes at `sequence` can be added, or kNone. */
   uint32_t block_before(const Stream& stream, const TcpSegment& segment, uint32_t sequence) const;
-  /** Keeps a piece until what is before it has come, or, if it is doubtful, until it is acknowledged. False: no
-   *  room. */
+  /** The block without doubt that ends where a piece of so many bytes begins, and that has room for it, or kNone: also
+   *  if something counts between the two. */
+  uint32_t block_to_share(const Stream& stream, uint32_t sequence, size_t bytes) const;
+  /** Adds to a block the one that begins where it ends, if it has room for it and nothing counts between the two. */
+  void join(Stream& stream, uint32_t number);
+  /** Whether a piece that was there first has all bytes from `sequence` to `end`. */
+  bool is_held(const Stream& stream, uint32_t sequence, uint32_t end) const;
+  /** Parts the blocks that have pieces before and behind `sequence`, if bytes from there to `end` count before the
+   *  latter. False: no room. */
+  bool part(Stream& stream, uint32_t sequence, uint32_t end);
+  /** For one more block. */
+  bool has_room(const Stream& stream, bool doubtful) const;
+  /** Keeps a segment until what is before it has come, or, if it is doubtful, until it is acknowledged. False: no
+   *  room. Beside the segment it copies three blocks at most on average: it joins two once, and makes at most two
+   *  places where blocks are parted later. */
   bool hold(Stream& stream, const TcpSegment& segment, bool doubtful);
-  /** Puts a block among those that are held. */
+  /** Puts a block among those that are held, or at this place. */
   void insert(Stream& stream, uint32_t number);
+  void insert_at(Stream& stream, uint32_t& place, uint32_t number);
   /** Takes the one out that is here in the list. */
   void remove(Stream& stream, uint32_t& place);
   /** Whether a segment from here on comes behind the payload of the SYN, which then belongs to the direction, as long
