@@ -179,10 +179,11 @@ def test_alerts_have_the_generator_class_and_priority_of_their_rules(heddle, tmp
     )
     (tmp_path / "x.rules").write_text(rules)
     chain = (
-        f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> NIDS({quoted(tmp_path / 'x.rules')},"
-        f" CLASSIFICATION {quoted(classes)}, EVE {quoted(tmp_path / 'eve.json')}) -> Discard"
+        f"FromDump({quoted(source)}) -> CheckIPHeader(14) -> ids :: NIDS({quoted(tmp_path / 'x.rules')},"
+        f" CLASSIFICATION {quoted(classes)}, EVE {quoted(tmp_path / 'eve.json')}) -> Discard;"
+        'DriverManager(wait_stop, print "$(ids.counts)", stop)'
     )
-    heddle.run(chain)
+    assert "2 1\n3 1\n4 1\n5 1\n5:1 1\n" in heddle.ok("run", "--quiet", "-e", chain).out
     found = {}
     for line in (tmp_path / "eve.json").read_text().splitlines():
         alert = json.loads(line)["alert"]

@@ -483,8 +483,8 @@ def test_suricata_judges_datagrams_by_their_length(heddle, tmp_path):
 
 
 def test_suricata_reads_the_same_rules(heddle, tmp_path):
-    """Words in letters of any case, hexadecimal digits with blanks between them, negated fast patterns, priorities, and
-    revisions of one rule."""
+    """Words in letters of any case, hexadecimal digits with blanks between them, negated fast patterns, priorities,
+    revisions of one rule, and rules that differ in their gid."""
     if shutil.which("suricata") is None:
         pytest.skip("suricata is not installed (make deps)")
     rules = """ALERT UDP ANY Any -> ANY ANY (CONTENT:"abc"; NoCase; SID:1;)
@@ -496,6 +496,9 @@ alert udp any any -> any any (content:"absent"; sid:6; rev:1;)
 alert udp any any -> any any (content:"abc"; sid:6; rev:2;)
 alert udp any any -> any any (content:"abc"; sid:7; rev:1;)
 alert udp any any -> any any (content:"absent"; sid:7; rev:3;)
+alert udp any any -> any any (content:"abc"; nocase; gid:5; sid:8; rev:1;)
+alert udp any any -> any any (content:"abc"; nocase; threshold:type limit, track by_src, count 1, seconds 9; sid:8;)
+alert udp any any -> any any (content:"a"; threshold:type limit, track by_src, count 2, seconds 9; gid:6; sid:8;)
 """
     (tmp_path / "rules").write_text(rules)
     (tmp_path / "suricata.yaml").write_text(SETTINGS)
@@ -505,18 +508,21 @@ alert udp any any -> any any (content:"absent"; sid:7; rev:3;)
     run_suricata(tmp_path)
     result = heddle("run", "-e", CHAIN.format(tmp_path).replace(", STREAM true", "").replace("FLOWS flows, ", ""))
     assert result.code == 0 and result.err == (
-        "heddle: warning: NIDS 'ids' leaves out, for later ones with the same sid and a higher rev, "
+        "heddle: warning: NIDS 'ids' leaves out, for later ones with the same gid and sid and a higher rev, "
         f"2 rules (line 6, sid 6; ...) of '{tmp_path}/rules'\n"
     )
     ours, theirs = (
         [json.loads(line) for line in (tmp_path / name).read_text().splitlines()] for name in ("ours.json", "eve.json")
     )
     known = [
-        sorted((e["timestamp"], *(e["alert"][key] for key in ("signature_id", "rev", "severity"))) for e in alerts)
+        sorted(
+            (e["timestamp"], *(e["alert"][key] for key in ("gid", "signature_id", "rev", "severity"))) for e in alerts
+        )
         for alerts in (ours, theirs)
     ]
     assert known[0] == known[1]
-    assert {sid for _, sid, _, _ in known[0]} == {1, 2, 3, 4, 5, 6, 7}
+    assert {sid for _, _, sid, _, _ in known[0]} == {1, 2, 3, 4, 5, 6, 7, 8}
+    assert Counter(gid for _, gid, sid, _, _ in known[0] if sid == 8) == {1: 1, 5: 2, 6: 2}
 
 
 def random_probe(rng, relative, variables):

@@ -40,12 +40,12 @@ RuleSet NIDS::read_rules(std::vector<std::string>& errors) const {
   if (!monitors()) return set;
   const auto stops = [](const Signature& rule) { return rule.action == Action::drop || rule.action == Action::reject; };
   if (const auto first = std::ranges::find_if(set.rules, stops); first != set.rules.end())
-    errors.push_back(format(
-        "%s:%zu: sid %u: %s (and %td other rules that do so) stops packets, but no output 1 is connected, so these "
-        "go on before they are judged; let it be an alert, or lead output 1 to a NIDSConfirm, which cannot be "
-        "between GPU ports",
-        file_.c_str(), first->line, first->sid, first->action == Action::drop ? "drop" : "reject",
-        std::count_if(first + 1, set.rules.end(), stops)));
+    errors.push_back(
+        format("%s:%zu: %s: %s (and %td other rules that do so) stops packets, but no output 1 is connected, so these "
+               "go on before they are judged; let it be an alert, or lead output 1 to a NIDSConfirm, which cannot be "
+               "between GPU ports",
+               file_.c_str(), first->line, first->name().c_str(), first->action == Action::drop ? "drop" : "reject",
+               std::count_if(first + 1, set.rules.end(), stops)));
   return set;
 }
 
@@ -57,8 +57,8 @@ void NIDS::refuse_streams(RuleSet& set, std::vector<std::string>& errors) const 
     const char* const why =
         of_application ? "it is for an application protocol: give the NIDS STREAM true"
                        : "it is for TCP connections as a whole (tcp-stream, only_stream): give the NIDS STREAM true";
-    const std::string text = format("sid %u: %s", rule.sid, why);
-    set.unsupported.push_back({rule.line, rule.sid, why, format("%s:%zu: ", file_.c_str(), rule.line) + text});
+    const std::string text = rule.name() + ": " + why;
+    set.unsupported.push_back({rule.line, rule.name(), why, format("%s:%zu: ", file_.c_str(), rule.line) + text});
     if (!skip_unsupported_) mistakes.add(rule.line, text);
     return true;
   });
@@ -70,7 +70,8 @@ void NIDS::load(RuleSet set) {
                 file_.c_str()) +
          summary_of(set.unsupported));
   if (!set.outdated.empty())
-    warn("heddle: warning: NIDS '" + name + "' leaves out, for later ones with the same sid and a higher rev, " +
+    warn("heddle: warning: NIDS '" + name +
+         "' leaves out, for later ones with the same gid and sid and a higher rev, " +
          text_of(set.outdated.size(), set.outdated[0]) + " of '" + file_ + "'");
   if (const std::string unset = unset_bits(set.rules); !unset.empty())
     warn("heddle: warning: NIDS '" + name + "': no rule of '" + file_ + "' sets " + unset);

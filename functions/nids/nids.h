@@ -60,8 +60,8 @@ namespace heddle {
  *  compares with eight times that). Suricata 7.0.10 finds less than that with * and ! of flags and + of fragbits, its
  *  manual notwithstanding.
  *
- *  Of rules with the same sid, a later one with a higher rev takes the place of the one before, and standard error says
- *  so; any other is an error, and so is a rule whose contents need more payload than its dsize allows.
+ *  Of rules with the same gid and sid, a later one with a higher rev takes the place of the one before, and standard
+ *  error says so; any other is an error, and so is a rule whose contents need more payload than its dsize allows.
  *
  *  Each rule has a fast pattern: the content so marked, or, without that or if it is negated, the longest that is not.
  *  Output 0: packets in which no such pattern of a rule for their protocol and ports occurs; no rule matches them.
@@ -133,7 +133,8 @@ namespace heddle {
  *      groups       (read) number of groups that have patterns, each with an automaton
  *      memory       (read) bytes of the automata
  *      unsupported  (read) the rules that were left out, a line each
- *      counts       (read) "SID ALERTS", a line for each rule that there is or has been
+ *      counts       (read) "SID ALERTS", or "GID:SID ALERTS" where the gid is not 1, a line for each rule
+ *                   that there is or has been
  *      alerts, lost, forgotten, gave_up  (read) of a monitor: as of NIDSConfirm
  *      events_lost  (read) of a monitor: candidates that a GPU has told of and that were not confirmed
  *      reload       (write) reads VARIABLES, CLASSIFICATION and RULES again and replaces all rules at once, while
@@ -226,8 +227,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  were captured or arrived: `type limit` alerts for the first COUNT matches in SECONDS, `type threshold` for every
  *  COUNT-th, `type both` for the COUNT-th only, `detection_filter` for those behind the COUNT-th. Matches that come to
  *  nothing neither alert nor drop nor pass; those that a limit or `both` has silenced still do. `by_both` tracks pairs
- *  of addresses, in both directions. What is tracked outlives a reload, by sid, and is judged by the rule as it is
- *  then. For IPv6 addresses, here and in flows, a keyed hash of 64 bits stands (SipHash-2-4). Of 65,536 addresses or
+ *  of addresses, in both directions. What is tracked outlives a reload, by gid and sid, and is judged by the rule as it
+ *  is then. For IPv6 addresses, here and in flows, a keyed hash of 64 bits stands (SipHash-2-4). Of 65,536 addresses or
  *  pairs at once none is forgotten; of 100,000 one in two hundred is, and counted.
  *
  *  `flowbits` are bits of a flow, which both directions have together (Suricata 7.0, Flow Keywords):

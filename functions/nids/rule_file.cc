@@ -5,7 +5,6 @@
 #include <functional>
 #include <set>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 
 #include "core/error.h"
@@ -91,24 +90,25 @@ class Parser {
     Signature rule;
     rule.line = number;
     const auto refusal = parse_rule(line, variables_, rule);
-    const std::string sid = rule.sid != 0 ? format("sid %u: ", rule.sid) : "";
+    const std::string name = rule.name(), before = name.empty() ? "" : name + ": ";
     if (refusal && refusal->unsupported) {
-      result_.unsupported.push_back({number, rule.sid, refusal->feature.empty() ? refusal->why : refusal->feature,
-                                     format("%s:%zu: %s%s", name_.c_str(), number, sid.c_str(), refusal->why.c_str())});
-      if (!skip_) mistakes_.add(number, sid + refusal->why);
+      result_.unsupported.push_back(
+          {number, name, refusal->feature.empty() ? refusal->why : refusal->feature,
+           format("%s:%zu: %s%s", name_.c_str(), number, before.c_str(), refusal->why.c_str())});
+      if (!skip_) mistakes_.add(number, before + refusal->why);
     } else if (refusal) {
-      mistakes_.add(number, sid + refusal->why);
+      mistakes_.add(number, before + refusal->why);
     } else {
       add(std::move(rule));
     }
   }
 
   void add(Signature rule) {
-    const auto [there, is_new] = places_.emplace(rule.sid, result_.rules.size());
+    const auto [there, is_new] = places_.emplace(std::pair(rule.generator, rule.sid), result_.rules.size());
     if (!is_new) {
       Signature& other = result_.rules[there->second];
       if (other.revision >= rule.revision)
-        return mistakes_.add(rule.line, format("sid %u: is that of line %zu already", rule.sid, other.line));
+        return mistakes_.add(rule.line, rule.name() + format(": is that of line %zu already", other.line));
       result_.outdated.push_back(std::move(other));
       other.sid = 0;
       there->second = result_.rules.size();
@@ -120,8 +120,8 @@ class Parser {
   bool skip_;
   Variables& variables_;
   Mistakes mistakes_;
-  RuleSet result_;                               // those without a sid are outdated
-  std::unordered_map<uint32_t, size_t> places_;  // there, by sid
+  RuleSet result_;                                          // those without a sid are outdated
+  std::map<std::pair<uint32_t, uint32_t>, size_t> places_;  // there, by gid and sid
 };
 
 std::optional<Refusal> parse_start(std::string_view action, std::string_view protocol, Signature& rule) {
@@ -261,7 +261,7 @@ std::string summary_of(const std::vector<LeftOut>& rules) {
     text += format("%zu: %s (", asking.size(), std::string(feature).c_str());
     for (size_t k = 0; k < std::min(asking.size(), kMaxRules); ++k) {
       text += format("%sline %zu", k == 0 ? "" : "; ", asking[k]->line);
-      if (asking[k]->sid != 0) text += format(", sid %u", asking[k]->sid);
+      if (!asking[k]->name.empty()) text += ", " + asking[k]->name;
     }
     text += asking.size() > kMaxRules ? "; ...)\n" : ")\n";
   }
@@ -286,14 +286,14 @@ std::string unset_bits(const std::vector<Signature>& rules) {
     for (const BitOption& option : rule.bits)
       for (const std::string& name : option.names)
         if (option.kind == BitOption::Kind::is_set && set.insert(bit_of(option, name)).second && ++count <= kMaxNames)
-          text += format("%s%s: line %zu, sid %u", count == 1 ? "" : "; ", name.c_str(), rule.line, rule.sid);
+          text += format("%s%s: line %zu, %s", count == 1 ? "" : "; ", name.c_str(), rule.line, rule.name().c_str());
   if (count == 0) return "";
   return format("%zu bit%s for which rules ask (%s%s)", count, count == 1 ? "" : "s", text.c_str(),
                 count > kMaxNames ? "; ..." : "");
 }
 
 std::string text_of(size_t count, const Signature& first) {
-  return format("%zu rule%s (line %zu, sid %u%s)", count, count == 1 ? "" : "s", first.line, first.sid,
+  return format("%zu rule%s (line %zu, %s%s)", count, count == 1 ? "" : "s", first.line, first.name().c_str(),
                 count == 1 ? "" : "; ...");
 }
 

@@ -45,10 +45,10 @@ std::optional<Refusal> parse_options(std::string_view text, Signature& rule);
 std::string content_bytes(std::string_view text, std::string& bytes);
 
 /** The rules of a text: one a line, a backslash at its end continues it, `#` at its start makes it a comment; lines
- *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. Of rules with the same sid a later one with
- *  a higher revision counts, and any other is an error. `errors` gets "NAME:LINE: [sid SID: ]WHY" for the first 100
- *  lines that are wrong, and for one the number of the others. Rules that ask for something that is not supported are
- *  listed in the result, and are errors as well unless `skip_unsupported`. */
+ *  `var`, `ipvar` and `portvar NAME VALUE` set variables for what follows. Of rules with the same gid and sid a later
+ *  one with a higher revision counts, and any other is an error. `errors` gets "NAME:LINE: [RULE: ]WHY" for the first
+ *  100 lines that are wrong, and for one the number of the others. Rules that ask for something that is not supported
+ *  are listed in the result, and are errors as well unless `skip_unsupported`. */
 RuleSet parse_rules(const std::string& name, std::string_view text, bool skip_unsupported, Variables& variables,
                     std::vector<std::string>& errors);
 

@@ -660,6 +660,28 @@ TEST(NidsRules, OfOneSidTheHighestRevisionCounts) {
   EXPECT_EQ(text_of(2, result.set.outdated[0]), "2 rules (line 1, sid 1; ...)");
 }
 
+TEST(NidsRules, TheSidsOfEachGidAreTheirOwn) {
+  const std::string rule = "alert ip any any -> any any (";
+  const std::string text = rule + "sid:1; rev:1;)\n" + rule + "sid:1; gid:5; rev:2;)\n" + rule + "gid:1; sid:1;)\n" +
+                           rule + "gid:5; sid:1; rev:3;)\n" + rule + "gid:5; sid:1;)\n" + rule + "gid:0; sid:1;)\n" +
+                           rule + "gid:5; sid:2; none;)\n" + rule + "gid:5; sid:3; flowbits:isset,b;)\n";
+  const Read refused = read(text), skipped = read(text, true);
+  const std::vector<std::string> twice = {"f:3: sid 1: is that of line 1 already",
+                                          "f:5: gid 5, sid 1: is that of line 4 already"};
+  const std::string unsupported = "f:7: gid 5, sid 2: the option 'none' is not supported";
+  EXPECT_EQ(refused.errors, (std::vector<std::string>{twice[0], twice[1], unsupported}));
+  EXPECT_EQ(skipped.errors, twice);
+  EXPECT_EQ(texts(skipped.set), std::vector<std::string>{unsupported});
+  EXPECT_EQ(summary_of(skipped.set.unsupported), "1: the option 'none' is not supported (line 7, gid 5, sid 2)\n");
+  ASSERT_EQ(skipped.set.rules.size(), 4u);
+  EXPECT_EQ(skipped.set.rules[0].name(), "sid 1");
+  EXPECT_EQ(skipped.set.rules[1].line, 4u);
+  EXPECT_EQ(skipped.set.rules[2].name(), "gid 0, sid 1");
+  EXPECT_EQ(unset_bits(skipped.set.rules), "1 bit for which rules ask (b: line 8, gid 5, sid 3)");
+  ASSERT_EQ(skipped.set.outdated.size(), 1u);
+  EXPECT_EQ(text_of(1, skipped.set.outdated[0]), "1 rule (line 2, gid 5, sid 1)");
+}
+
 // Rules whose contents never fit into what dsize allows are none.
 TEST(NidsRules, SizesLeaveRoomForContents) {
   const std::pair<const char*, int> cases[] = {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/error.h"
+
 namespace heddle::nids {
 namespace {
 
@@ -27,6 +29,11 @@ bool same_in_all_packets(const FieldTest& test) {
 }
 
 }  // namespace
+
+std::string Signature::name() const {
+  if (sid == 0) return "";
+  return generator == 1 ? format("sid %u", sid) : format("gid %u, sid %u", generator, sid);
+}
 
 const Content* Signature::fast_content() const {
   if (!parts.empty()) return nullptr;

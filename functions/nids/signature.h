@@ -175,12 +175,14 @@ struct Signature {
   Streams streams = Streams::too;  ///< whether it is for TCP connections, packets, or both: `only_stream`, `no_stream`
   Threshold threshold;
   std::vector<BitOption> bits;
-  uint32_t sid = 0, revision = 0, generator = 1;  ///< generator: `gid`
+  uint32_t sid = 0, revision = 0, generator = 1;  ///< generator: `gid`, without which a sid says nothing
   std::optional<uint32_t> priority;               ///< the lowest is the most urgent
   std::string message, classtype;
   std::string category;  ///< of alerts: what its classtype means, if that is known, or the classtype
   size_t line = 0;       ///< in its file, from 1
 
+  /** For people: "sid 7", or "gid 5, sid 7"; "" without a sid. */
+  std::string name() const;
   /** The content that the pattern stage looks for, or nothing if all are negated or there is none, or BufferRules look
    *  for the rule. */
   const Content* fast_content() const;
@@ -204,16 +206,17 @@ struct Signature {
 /** A rule that is left out, for it asks for something that is not supported. */
 struct LeftOut {
   size_t line;          ///< in its file, from 1
-  uint32_t sid;         ///< 0: none
+  std::string name;     ///< of the rule
   std::string feature;  ///< what it asks for, in words that are the same for all rules that do
-  std::string text;     ///< "FILE:LINE: sid SID: WHY"
+  std::string text;     ///< "FILE:LINE: NAME: WHY"
 };
 
 /** The rules of a file, in its order. */
 struct RuleSet {
   std::vector<Signature> rules;
   std::vector<LeftOut> unsupported;
-  std::vector<Signature> outdated;  ///< they are in the file, and so is one with the same sid and a higher revision
+  std::vector<Signature>
+      outdated;  ///< they are in the file, and so is one with the same gid and sid and a higher revision
 };
 
 }  // namespace heddle::nids

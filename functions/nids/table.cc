@@ -119,7 +119,7 @@ const std::vector<uint32_t>& Generation::confirm(const View& view, const Window&
 void RuleTable::load(RuleSet set, bool stream, bool tells) {
   auto made = std::make_unique<Generation>(std::move(set), stream, tells);
   made->prepare(threads_, scans_);
-  for (const Signature& rule : made->rules) made->counts.push_back(&counts_[rule.sid]);
+  for (const Signature& rule : made->rules) made->counts.push_back(&counts_[{rule.generator, rule.sid}]);
   if (made->asks_flow && !flows_) flows_ = std::make_unique<Flows>();
   if (made->asks_sent) flows_->follow_sent();
   if (made->has_bits) number_bits(*made);
@@ -161,8 +161,10 @@ void RuleTable::prepare(int threads, bool scans) {
 
 std::string RuleTable::counts_text() const {
   std::string text;
-  for (const auto& [sid, count] : counts_)
-    text += format("%u %llu\n", sid, static_cast<unsigned long long>(count.load(std::memory_order_relaxed)));
+  for (const auto& [id, count] : counts_) {
+    if (id.first != 1) text += format("%u:", id.first);
+    text += format("%u %llu\n", id.second, static_cast<unsigned long long>(count.load(std::memory_order_relaxed)));
+  }
   return text;
 }
 

@@ -98,7 +98,7 @@ class RuleTable : public Table {
   /** Both tables' flows change places, if both have any; no packets come. */
   void swap_flows(RuleTable& other);
 
-  /** Alerts by sid, of all rules that there have been. */
+  /** Alerts by rule, of all rules that there have been. */
   std::string counts_text() const;
 
  private:
@@ -110,7 +110,7 @@ class RuleTable : public Table {
   std::unique_ptr<Flows> flows_;  // from the first rules on that ask
   std::unique_ptr<Thresholds> address_bits_;
   std::map<std::pair<bool, std::string>, uint32_t> address_bit_names_;  // numbers from 1, by whether it is of pairs
-  std::map<uint32_t, Count> counts_;                                    // by sid; handlers only, one at a time
+  std::map<std::pair<uint32_t, uint32_t>, Count> counts_;               // by gid and sid; handlers only, one at a time
   std::unique_ptr<Generation> current_;
   std::atomic<const Generation*> now_{nullptr};
   std::vector<std::unique_ptr<Generation>> retired_;

@@ -71,7 +71,7 @@ Thresholds::Thresholds(uint32_t places, uint64_t seed)
       buckets_(std::make_unique<Bucket[]>(mask_ + 1)) {}
 
 std::pair<Thresholds::Bucket&, Thresholds::Bucket&> Thresholds::buckets_of(const Entry& key) {
-  const uint64_t hash = cuckoo::mixed(cuckoo::mixed(key.addresses ^ seed_) ^ key.sid);
+  const uint64_t hash = cuckoo::mixed(cuckoo::mixed(key.addresses ^ seed_) ^ (uint64_t{key.generator} << 32 | key.sid));
   return {buckets_[hash & mask_], buckets_[hash >> 32 & mask_]};
 }
 
@@ -95,7 +95,7 @@ Thresholds::Entry& Thresholds::entry_of(const Entry& key, Bucket& first, Bucket&
 Verdict Thresholds::judge(const Signature& rule, const View& view, uint64_t now_ns) {
   using Track = Threshold::Track;
   const Threshold& threshold = rule.threshold;
-  Entry key{now_ns, threshold.seconds, rule.sid, 0, 0};
+  Entry key{now_ns, threshold.seconds, rule.sid, 0, 0, rule.generator};
   if (threshold.track == Track::source) key.addresses = view.name_of(view.source);
   if (threshold.track == Track::destination) key.addresses = view.name_of(0, view.destination);
   if (threshold.track == Track::both) key.addresses = pair_of(view);
@@ -114,7 +114,7 @@ Thresholds::Entry Thresholds::bit_key(const BitOption& option, const View& view,
   const uint64_t addresses = option.of == BitOption::Of::pair     ? pair_of(view)
                              : option.of == BitOption::Of::source ? view.name_of(view.source)
                                                                   : view.name_of(view.destination);
-  return {now_ns - now_ns % kSecond, option.seconds, option.numbers[0], addresses, 1};
+  return {now_ns - now_ns % kSecond, option.seconds, option.numbers[0], addresses, 1, 0};
 }
 
 bool Thresholds::is_set(const BitOption& option, const View& view, uint64_t now_ns) {

@@ -38,9 +38,12 @@ class Thresholds {
     uint32_t sid;        // or the bit's number; 0: free
     uint64_t addresses;  // View::name_of() them
     uint32_t count;      // of matches within it; of a bit 1
+    uint32_t generator;  // of a rule
 
     uint64_t end_ns() const { return start_ns + seconds * uint64_t{1000000000}; }
-    bool is_of(const Entry& key) const { return sid == key.sid && addresses == key.addresses; }
+    bool is_of(const Entry& key) const {
+      return sid == key.sid && generator == key.generator && addresses == key.addresses;
+    }
   };
   // Of a bucket: places, and those in use when there are as many as promised.
   static constexpr uint32_t kEntries = 7, kUsed = 4;

@@ -18,9 +18,10 @@ using Verdict = Thresholds::Verdict;
 
 constexpr uint64_t kSecond = 1000000000;
 
-Signature rule(Type type, uint32_t count, uint32_t seconds, Track track = Track::source, uint32_t sid = 1) {
+Signature rule(Type type, uint32_t count, uint32_t seconds, Track track = Track::source, uint32_t sid = 1,
+               uint32_t generator = 1) {
   Signature signature;
-  signature.sid = sid;
+  signature.sid = sid, signature.generator = generator;
   signature.threshold = {type, track, count, seconds};
   return signature;
 }
@@ -72,15 +73,17 @@ TEST(NidsThresholds, TrackWhatTheRuleSays) {
   for (const Track track : {Track::source, Track::destination, Track::both, Track::rule}) {
     Thresholds thresholds;
     std::mt19937 random(7);
-    std::map<std::tuple<uint32_t, uint32_t, uint32_t>, int> seen;
+    std::map<std::tuple<uint32_t, uint32_t, uint32_t, uint32_t>, int> seen;
     for (int k = 0; k < 4000; ++k) {
       const uint32_t source = random() % 8, destination = random() % 8, sid = 1 + random() % 3;
+      const uint32_t generator = random() % 3;
       const bool by_source = track == Track::source || track == Track::both;
       const bool by_destination = track == Track::destination || track == Track::both;
-      std::tuple key{sid, by_source ? source : 0, by_destination ? destination : 0};
-      if (track == Track::both) key = {sid, std::min(source, destination), std::max(source, destination)};
+      std::tuple key{generator, sid, by_source ? source : 0, by_destination ? destination : 0};
+      if (track == Track::both) key = {generator, sid, std::min(source, destination), std::max(source, destination)};
       const int count = ++seen[key];
-      const Verdict verdict = thresholds.judge(rule(Type::limit, 2, 60, track, sid), from(source, destination), kStart);
+      const Verdict verdict =
+          thresholds.judge(rule(Type::limit, 2, 60, track, sid, generator), from(source, destination), kStart);
       ASSERT_EQ(verdict, count <= 2 ? Verdict::alert : Verdict::silent);
     }
     EXPECT_EQ(thresholds.forgotten(), 0u);
