@@ -1,4 +1,4 @@
-// The elements in chains, on every backend, against an oracle; rule files are tested in rule_file_test.cc.
+// The elements in chains, on every backend, against an oracle; rule files are tested in rule_*_test.cc.
 
 #include "functions/nids/nids.h"
 
