@@ -123,7 +123,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     segment.acknowledgement = input.sequence(other.next, who >> 5);
     const unsigned flags = what >> 3;  // mostly ACK alone
     segment.syn = (flags & 3) == 1, segment.fin = (flags & 7) == 2, segment.rst = flags == 6, segment.ack = flags < 24;
-    if ((flags & 4) != 0) segment.timestamp = input.byte() * 0x1000001u;
+    if ((flags & 4) != 0) {
+      segment.timestamp = input.byte() * 0x1000001u;
+      segment.window = static_cast<uint16_t>(input.byte() * 100);
+      if (segment.syn) segment.window_scale = static_cast<uint8_t>(segment.sequence);
+    }
     const uint8_t length = input.byte();
     const uint32_t first = segment.sequence + (segment.syn ? 1 : 0);
     const uint32_t bytes = length < 200   ? length % 50
