@@ -42,6 +42,7 @@ inline bool keeps_variables(std::string_view class_name) {
 struct Graph {
   std::vector<ElementDeclaration> elements;
   std::vector<Connection> connections;
+  Location where;  ///< the beginning of the text: the place of mistakes of the whole
 
   /** The index of the element with that name, or -1. */
   int find(std::string_view name) const {

@@ -441,7 +441,7 @@ Plan make_plan(const Router& router, const PlanOptions& options, click::Diagnost
   try {
     passes::synchronise(router, plan);
   } catch (const Error& error) {
-    if (plan.uses_gpu()) diagnostics.error(click::Location{}, error.what());  // else nothing moves
+    if (plan.uses_gpu()) diagnostics.error(router.graph.where, error.what());  // else nothing moves
   }
   passes::find_exits(router, plan);
   passes::find_slot_columns(router, plan);

@@ -298,7 +298,8 @@ TEST(Plan, TooManyFieldsAreAMistakeIfAGpuTakesPart) {
   std::string patterns;
   for (int i = 0; i < 40; ++i) patterns += format("%s%d/00", i > 0 ? " " : "", 3 * i);
   const std::string chain = "TestSource -> Classifier(" + patterns + ") -> EtherMirror -> TestSink;";
-  EXPECT_NE(mistakes(chain, "simt").find("use fewer Classifier offsets"), std::string::npos);
+  const std::string message = mistakes(chain, "simt");
+  EXPECT_TRUE(message.starts_with("chain:1:1: ") && message.ends_with("use fewer Classifier offsets\n")) << message;
   EXPECT_EQ(mistakes(chain), "");
 }
 

@@ -459,7 +459,7 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   check_homes(router, diagnostics);
   set_tickets(router);
   if (router.nodes.empty())
-    diagnostics.error(click::Location{}, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
+    diagnostics.error(written.where, "the chain has no source of packets, such as FromDump or FromDPDKDevice");
   return router;
 }
 

@@ -287,7 +287,7 @@ def test_tables_of_outputs_that_are_none(heddle, element, words):
 def test_an_empty_chain_has_been_given_all_the_same(heddle):
     for command in ("check", "run"):
         err = heddle.fails(command, "-e", "")
-        assert "no source of packets" in err and "give the chain" not in err
+        assert err.startswith("<expression>:1:1: the chain has no source of packets") and "give the chain" not in err
     assert "given already" in heddle.fails("check", "-e", "", "file")
 
 

@@ -219,7 +219,7 @@ def test_problems_at_the_start_name_element_and_place(heddle, tmp_path):
     chain.write_text("// a comment\nin :: FromDump(/nonexistent)\n    -> Discard;\n")
     message = heddle.fails("run", chain)
     assert f"heddle: {chain}:2:1: FromDump 'in': cannot read '/nonexistent'" in message
-    assert heddle.fails("run", "/dev/null").startswith("the chain has no source of packets")
+    assert heddle.fails("run", "/dev/null").startswith("/dev/null:1:1: the chain has no source of packets")
 
 
 def test_closed_pipe(heddle, tmp_path):

@@ -202,7 +202,7 @@ std::string mistakes(const click::Diagnostics& diagnostics) {
   return format("%s%zu mistake%s in the chain", diagnostics.full() ? "at least " : "", n, n == 1 ? "" : "s");
 }
 
-/** The lines of Diagnostics::text(), for programs. Those without a place have neither file, line nor column. */
+/** The lines of Diagnostics::text(), for programs. */
 void print_json(const click::Diagnostics& diagnostics) {
   std::vector<click::Diagnostic> sorted = diagnostics.errors();
   std::ranges::stable_sort(sorted, {}, &click::Diagnostic::where);
@@ -210,10 +210,8 @@ void print_json(const click::Diagnostics& diagnostics) {
   nlohmann::json list = nlohmann::json::array();
   for (const click::Diagnostic& mistake : sorted) {
     if (!told.insert(mistake).second) continue;
-    nlohmann::json entry{{"message", mistake.message}};
-    if (const auto& [file, line, column] = mistake.where; line > 0)
-      entry.update({{"file", file}, {"line", line}, {"column", column}});
-    list.push_back(entry);
+    const auto& [file, line, column] = mistake.where;
+    list.push_back({{"message", mistake.message}, {"file", file}, {"line", line}, {"column", column}});
   }
   const nlohmann::json answer{{"ok", false}, {"mistakes", list}};
   std::printf("%s\n", answer.dump(2, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
