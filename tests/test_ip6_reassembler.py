@@ -1,6 +1,7 @@
-"""IP6Reassembler against Scapy and the Linux kernel: what they make of fragments."""
+"""IP6Reassembler against Scapy and the Linux kernel: what they make of fragments; and of ECN's, IPReassembler as well."""
 
 import contextlib
+import itertools
 import random
 import select
 import socket
@@ -8,7 +9,7 @@ import struct
 import subprocess
 
 import pytest
-from scapy.layers.inet import UDP
+from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import (
     ICMPv6TimeExceeded,
     IPv6,
@@ -27,14 +28,15 @@ from whole.frames import SEED
 from whole.program import Report, quoted, wait_until
 
 SENDER, HOST, PORT = "2001:db8:1::2", "2001:db8::1", 9
+SENDER4, HOST4 = "10.1.0.2", "10.1.0.1"
 ETHER = bytes.fromhex("02000000bb02 02000000bb01 86dd")
 
 
-def run(heddle, folder, frames, *options, more=""):
+def run(heddle, folder, frames, *options, more="", version="6"):
     """The frames that come out, and the report."""
     source = captures.write(folder / "in.pcap", frames)
     chain = (
-        f"FromDump({quoted(source)}) -> Strip(14) -> CheckIP6Header -> r :: IP6Reassembler(HIMEM 10000000)"
+        f"FromDump({quoted(source)}) -> Strip(14) -> CheckIP{version}Header -> r :: IP{version}Reassembler(HIMEM 10000000)"
         f" -> Unstrip(14) -> ToDump({quoted(folder / 'out.pcap')});"
     )
     report = Report(heddle.ok("run", "--json", *options, "-e", chain + more).json)
@@ -90,16 +92,21 @@ def test_an_error_tells_who_sent_what_does_not_become_whole(heddle, tmp_path):
         assert [(e.dst, e[ICMPv6TimeExceeded].code) for e in errors] == [(SENDER, 1)] * (parts[0] in frames)
 
 
-# Prints what comes to a UDP port, until that is "end".
+# Prints what comes to a UDP port, with its traffic class (of IPv4: type of service), until that is "end".
 RECEIVER = """
 import socket, sys
 sock = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
 sock.setsockopt(socket.SOL_SOCKET, 33, 1 << 26)  # SO_RCVBUFFORCE
+sock.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_RECVTCLASS, 1)
+sock.setsockopt(socket.IPPROTO_IP, socket.IP_RECVTOS, 1)
 sock.bind(("::", int(sys.argv[1])))
 sock.settimeout(100)
 print("ready", flush=True)
-while (got := sock.recv(65536)) != b"end":
-    print(got.hex(), flush=True)
+while True:
+    got, ((_, _, traffic_class),), _, _ = sock.recvmsg(65536, 100)
+    if got == b"end":
+        break
+    print(got.hex(), traffic_class[0], flush=True)
 """
 # One processor, so that the kernel takes frames in the order in which they are sent.
 SENDER_PROGRAM = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n" + judge.SENDER
@@ -107,11 +114,12 @@ SENDER_PROGRAM = "import os\nos.sched_setaffinity(0, {min(os.sched_getaffinity(0
 
 @contextlib.contextmanager
 def host():
-    """A namespace that has HOST, behind a pair of devices."""
+    """A namespace that has HOST and HOST4, behind a pair of devices."""
     with network.namespaces(1) as (space,):
         space.call("ip", "link", "add", judge.DEVICE[0], "type", "veth", "peer", "name", judge.DEVICE[1])
         for device, address in zip(judge.DEVICE, ["02:00:00:00:bb:01", "02:00:00:00:bb:02"], strict=True):
             space.call("ip", "link", "set", device, "address", address, "mtu", "9000", "up")
+        space.call("ip", "address", "add", f"{HOST4}/24", "dev", judge.DEVICE[1])
         if subprocess.run(
             space.command("ip", "address", "add", f"{HOST}/64", "dev", judge.DEVICE[1], "nodad"), check=False
         ).returncode:
@@ -120,7 +128,7 @@ def host():
 
 
 def what_the_kernel_makes(frames):
-    """The payloads that a UDP socket gets of them."""
+    """The payloads that a UDP socket gets of them, with their traffic class."""
     first = b"begin"
     with host() as space:
         sender = space.command("/usr/bin/python3", "-c", SENDER_PROGRAM, judge.DEVICE[0])
@@ -140,8 +148,8 @@ def what_the_kernel_makes(frames):
 
                 wait_until(listens, what="the first datagram")
                 send([*frames, *datagram(b"end")])
-                got = [bytes.fromhex(line) for line in receiver.communicate(timeout=100)[0].split()]
-                return [payload for payload in got if payload != first]
+                got = [line.split() for line in receiver.communicate(timeout=100)[0].splitlines()]
+                return [(bytes.fromhex(text), int(number)) for text, number in got if text != first.hex()]
             finally:
                 receiver.kill()
 
@@ -260,6 +268,29 @@ def test_makes_of_fragments_what_the_kernel_does(heddle, tmp_path, root):
     kernel = what_the_kernel_makes(frames)
     got, report = run(heddle, tmp_path, frames)
     whole = [Ether(frame)[IPv6] for frame in got]
-    assert [bytes(packet[UDP].payload) for packet in whole if UDP in packet] == kernel
+    assert [(bytes(packet[UDP].payload), packet.tc) for packet in whole if UDP in packet] == kernel
     assert len(kernel) > 100
     assert set(report.drops("r")) == {"bad_fragment", "duplicate", "header_chain", "overlap", "timeout"}
+
+
+@pytest.mark.parametrize("version", ["", "6"])
+def test_loses_no_sign_of_congestion(heddle, tmp_path, root, version):
+    """All codepoints that three fragments can have."""
+    frames = []
+    for number, codepoints in enumerate(itertools.product(range(4), repeat=3)):
+        text = udp(bytes([number] * 16))
+        if not version:
+            text = text[:6] + bytes(2) + text[8:]  # no checksum
+        for at, codepoint in enumerate(codepoints):
+            more, tos = at < 2, 4 * at + codepoint
+            if version:
+                header = IPv6(src=SENDER, dst=HOST, tc=tos) / IPv6ExtHdrFragment(nh=17, id=number, offset=at, m=more)
+            else:
+                header = IP(src=SENDER4, dst=HOST4, tos=tos, proto=17, id=number, frag=at, flags="MF" * more)
+            part = bytes(header / Raw(text[8 * at : 8 * at + 8]))
+            frames.append(ETHER[:12] + (b"\x86\xdd" if version else b"\x08\0") + part)
+    kernel = what_the_kernel_makes(frames)
+    got, report = run(heddle, tmp_path, frames, version=version)
+    whole = [Ether(frame).payload for frame in got]
+    assert [(bytes(packet[UDP].payload), packet.tc if version else packet.tos) for packet in whole] == kernel
+    assert len(kernel) == 28 and report.drops("r") == {"mixed_ecn": 3 * (64 - 28)}

@@ -37,8 +37,8 @@ Access Reassembler::access(Processor) const {
 }
 
 std::span<const char* const> Reassembler::drop_reasons() const {
-  static constexpr const char* kReasons[] = {"timeout",   "no_header", "bad_fragment", "overlap",     "too_many",
-                                             "no_memory", "no_buffer", "duplicate",    "header_chain"};
+  static constexpr const char* kReasons[] = {"timeout",   "no_header", "bad_fragment", "overlap",   "too_many",
+                                             "no_memory", "no_buffer", "duplicate",    "mixed_ecn", "header_chain"};
   return kReasons;
 }
 
@@ -97,6 +97,16 @@ bool Reassembler::insert(Datagram& datagram, const Fragment& fragment, bool last
   return true;
 }
 
+Reassembler::Codepoints Reassembler::codepoints_of(std::span<const Fragment> fragments) {
+  constexpr uint8_t kNotEct = 0, kCe = 3;
+  Codepoints found;
+  for (const Fragment& fragment : fragments) {
+    found.ce |= fragment.ecn == kCe;
+    found.mixed |= (fragment.ecn == kNotEct) != (fragments[0].ecn == kNotEct);
+  }
+  return found;
+}
+
 void Reassembler::give_up(size_t at, int reason) {
   Datagram& datagram = datagrams_[at];
   for (int k = 0; k < datagram.count; ++k) {
@@ -148,7 +158,7 @@ Packet* Reassembler::put_together(std::span<const Fragment> fragments) const {
     const uint8_t* const part = marked_header(fragment.packet, fragment.l3) + fragment.part_at;
     std::memcpy(data(whole) + headers + fragment.from, part, fragment.bytes);
   }
-  make_whole(data(whole) + before, ip, first.header_bytes, bytes);
+  make_whole(data(whole) + before, ip, first.header_bytes, bytes, codepoints_of(fragments).ce);
   return whole;
 }
 
@@ -162,9 +172,11 @@ void Reassembler::become(Batch& batch, int i, Packet* whole, const Fragment& fir
 // Packet `i` of the batch becomes the whole one; it is among the fragments.
 void Reassembler::complete(size_t at, Batch& batch, int i) {
   const Datagram& datagram = datagrams_[at];
-  Packet* const whole = put_together({datagram.fragments.data(), static_cast<size_t>(datagram.count)});
+  const std::span fragments(datagram.fragments.data(), static_cast<size_t>(datagram.count));
+  const bool mixed = codepoints_of(fragments).mixed;
+  Packet* const whole = mixed ? nullptr : put_together(fragments);
   if (whole == nullptr) {
-    give_up(at, kNoBuffer);
+    give_up(at, mixed ? kMixedEcn : kNoBuffer);
     return batch.keep(i);
   }
   become(batch, i, whole, datagram.fragments[0]);

@@ -42,6 +42,7 @@ class Reassembler : public Emitter {
     kNoMemory,
     kNoBuffer,
     kDuplicate,
+    kMixedEcn,
     kHeaderChain
   };
 
@@ -51,6 +52,7 @@ class Reassembler : public Emitter {
     uint32_t header_bytes;  // of the headers before its part that a whole packet has, too
     uint32_t part_at;       // where its part begins, from the IP header on
     uint32_t from, bytes;   // of the packet's payload: its part
+    uint8_t ecn;            // its codepoint
   };
   /** What fragments of one packet have in common, by which they find each other. */
   using Key = std::array<uint64_t, 5>;
@@ -61,8 +63,10 @@ class Reassembler : public Emitter {
   void take_alone(Batch& batch, int i, const Fragment& fragment);
 
   /** Makes the header at `ip`, which the first fragment had, that of a whole packet with `header_bytes` of headers
-   *  before `bytes` of payload. `first`: the first fragment's headers, and all behind them. */
-  virtual void make_whole(uint8_t* ip, const uint8_t* first, uint32_t header_bytes, uint32_t bytes) const = 0;
+   *  before `bytes` of payload. `first`: the first fragment's headers, and all behind them. `congested`: its codepoint
+   *  is CE. */
+  virtual void make_whole(uint8_t* ip, const uint8_t* first, uint32_t header_bytes, uint32_t bytes,
+                          bool congested) const = 0;
   /** Bytes from the IP header `ip` to what annotation l4 marks. */
   virtual uint32_t transport_at(const uint8_t* ip) const = 0;
 
@@ -93,6 +97,11 @@ class Reassembler : public Emitter {
   static bool has(const Datagram& datagram, const Fragment& fragment, bool last);
   /** False: it does not fit to the others. */
   static bool insert(Datagram& datagram, const Fragment& fragment, bool last);
+  struct Codepoints {
+    bool ce = false;
+    bool mixed = false;  // Not-ECT and others
+  };
+  static Codepoints codepoints_of(std::span<const Fragment> fragments);
   void give_up(size_t at, int reason);
   void give_up_oldest();
   /** Null: there is no buffer for it. */

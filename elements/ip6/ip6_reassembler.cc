@@ -9,6 +9,8 @@
 namespace heddle {
 namespace {
 
+constexpr uint8_t kEcnMask = 0x30;  // in byte 1; all bits of CE
+
 /** Headers from an IPv6 header on, up to the first Fragment header or to what is no extension header, or is cut off. */
 struct KeptHeaders {
   uint32_t bytes = kIp6HeaderBytes;
@@ -70,7 +72,8 @@ void IP6Reassembler::take_fragment(Batch& batch, int i, uint32_t header_bytes) {
   const uint16_t field = ntohs(load_u16(header + 2));
   const uint32_t from = field & 0xfff8u;  // units of 8 bytes, which stand 3 bits further up
   const bool last = (field & ip6::kMore) == 0;
-  const Fragment fragment{packet, l3, header_bytes, part_at, from, end - part_at};
+  const auto ecn = static_cast<uint8_t>((ip[1] & kEcnMask) >> 4);
+  const Fragment fragment{packet, l3, header_bytes, part_at, from, end - part_at, ecn};
   if (from == 0) {
     const ip6::Behind behind = behind_fragment_header(ip, header_bytes, end);
     if (behind.fragment != 0) return batch.drop(i, kBadFragment);
@@ -83,7 +86,9 @@ void IP6Reassembler::take_fragment(Batch& batch, int i, uint32_t header_bytes) {
   take_in(batch, i, key, fragment, last);
 }
 
-void IP6Reassembler::make_whole(uint8_t* ip, const uint8_t* first, uint32_t header_bytes, uint32_t bytes) const {
+void IP6Reassembler::make_whole(uint8_t* ip, const uint8_t* first, uint32_t header_bytes, uint32_t bytes,
+                                bool congested) const {
+  if (congested) ip[1] |= kEcnMask;
   ip[kept_headers(first, header_bytes).next_at] = first[header_bytes];
   store_u16(ip + 4, htons(static_cast<uint16_t>(header_bytes - kIp6HeaderBytes + bytes)));
 }

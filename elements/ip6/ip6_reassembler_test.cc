@@ -138,6 +138,29 @@ TEST(IP6Reassembler, MakesPacketsWholeInAnyOrder) {
   }
 }
 
+/** RFC 3168, 5.3; where that leaves it open, as Linux (ip_frag_ecn_table). */
+TEST(IP6Reassembler, LosesNoSignOfCongestion) {
+  Packet6 packet;
+  packet.payload = Bytes(24, 'a');
+  const auto of_class = [](Bytes frame, unsigned traffic_class) {
+    put_u16(frame, kEther, 0x6000 | traffic_class << 4);
+    return frame;
+  };
+  std::vector<Bytes> frames, wanted;
+  for (unsigned all = 0; all < 64; ++all, ++packet.id) {
+    const unsigned codepoint[3] = {all & 3, all >> 2 & 3, all >> 4};
+    for (const unsigned k : {all % 3, (all + 1) % 3, (all + 2) % 3})
+      frames.push_back(of_class(packet.fragment(8 * k, 8 * k + 8), 4 * k + codepoint[k]));
+    const auto not_ect = std::count(codepoint, codepoint + 3, 0u), congested = std::count(codepoint, codepoint + 3, 3u);
+    if (not_ect == 0 || not_ect == 3) wanted.push_back(of_class(packet.whole(), congested > 0 ? 3 : codepoint[0]));
+  }
+  const Result result = reassemble(frames);
+  EXPECT_TRUE(same(result.bytes(), wanted));
+  EXPECT_EQ(wanted.size(), 28u);
+  EXPECT_EQ(result.drop("r.mixed_ecn"), 3 * (64 - wanted.size()));
+  EXPECT_EQ(result.drop("r.timeout"), 0u);
+}
+
 TEST(IP6Reassembler, TellsPacketsApart) {
   Packet6 packet;
   packet.payload = Bytes(24, 'a');
