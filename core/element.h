@@ -38,6 +38,8 @@ struct Environment {
   std::function<bool()> stopping;       ///< whether the run has been asked to end; from any thread
   Epochs* epochs = nullptr;             ///< for an Epochs::Reader, where a handler reads what packet threads retire
   std::optional<uint32_t> random_seed;  ///< of RandomSeed, if the chain has one
+  /** `part`, which is about to be freed, goes on within `whole`: what follows packets is told. From any thread. */
+  std::function<void(const Packet* part, Packet* whole)> goes_on_in;
 
   /** The seed of a generator of random numbers of `element`, which has one a packet thread, or another number for each.
    *  Any, or, with `random_seed`, the same in each run. */

@@ -107,6 +107,7 @@ Environment Engine::environment_of(Generation& generation) {
     if (const auto* random = dynamic_cast<const RandomSeed*>(element.get())) environment.random_seed = random->seed();
   }
   environment.stopping = [this, &generation] { return stopping_ || generation.given_up; };
+  environment.goes_on_in = [this](const Packet* part, Packet* whole) { tracer_.join(part, whole); };
   return environment;
 }
 

@@ -242,6 +242,24 @@ void Tracer::replace(const Packet* packet, const Packet* copy) {
   trace->there.insert(std::move(seen));
 }
 
+void Tracer::join(const Packet* part, Packet* whole) {
+  if (mark_of(part) == 0) [[likely]]
+    return;
+  const std::lock_guard lock(mutex_);
+  Trace* trace = trace_of(part);
+  if (trace == nullptr) return;
+  auto seen = trace->there.extract(part);
+  if (const Trace* other = trace_of(whole); other == nullptr) {
+    whole->ol_flags = (whole->ol_flags & ~kTraceMark) | (part->ol_flags & kTraceMark);
+    if (seen.empty()) return;
+    seen.key() = whole;
+    trace->there.insert(std::move(seen));
+  } else if (other != trace) {
+    const std::chrono::duration<double, std::micro> since = RouterClock::now() - trace->came;
+    trace->steps.push_back({format("goes on in packet %td", other - traces_.data() + 1), since.count(), {}});
+  }
+}
+
 std::string Tracer::text() const {
   const std::lock_guard lock(mutex_);
   std::string text;

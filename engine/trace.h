@@ -52,6 +52,8 @@ class Tracer {
   void drop(const Router& router, int node, const std::string& why, const Packet* packet);
   /** A copy takes the place of `packet`; null: copies that are on their way already do. */
   void replace(const Packet* packet, const Packet* copy);
+  /** `part` has become a part of `whole`, which is followed in its place, or as the first of its parts is. */
+  void join(const Packet* part, Packet* whole);
 
  private:
   struct Step {

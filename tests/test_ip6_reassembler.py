@@ -1,4 +1,5 @@
-"""IP6Reassembler against Scapy and the Linux kernel: what they make of fragments; and of ECN's, IPReassembler as well."""
+"""IP6Reassembler against Scapy and the Linux kernel: what they make of fragments, and of their ECN (IPReassembler's as
+well)."""
 
 import contextlib
 import itertools

@@ -286,6 +286,35 @@ def test_trace_follows_copies(heddle, tmp_path):
     assert any(changes[:1] == ["puts 14 bytes before"] for _, changes in way)
 
 
+def two_fragments(heddle, tmp_path, count):
+    """The ways of `count` packets: the second of two fragments, and the first, which comes after it."""
+    header = "0001 {} 402f 0000 0a000001 0a000002"
+    chain = "".join(
+        f"{name} :: InfiniteSource(DATA \\<4500 {bytes} {header.format(offset)} {data}>, LIMIT 1, ACTIVE false, STOP false)"
+        " -> m;"
+        for name, bytes, offset, data in [("a", "001c", "2000", "61" * 8), ("b", "0018", "0001", "62" * 4)]
+    )
+    with router(heddle, tmp_path, chain + "m :: MarkIPHeader -> r :: IPReassembler -> d :: Discard") as path:
+        control = Control(path)
+        control.write("trace", str(count))
+        control.write("b.active", "true")
+        wait_until(lambda: control.read("r.waiting") == "1", TIMEOUT_S, "the second fragment")
+        control.write("a.active", "true")
+        return traced(control, count)
+
+
+def test_trace_follows_a_fragment_into_its_packet(heddle, tmp_path):
+    (way,) = two_fragments(heddle, tmp_path, 1)
+    assert [name.split(" ::")[0] for name, _ in way] == ["b", "m", "r", "d"]
+    assert "length 24 -> 32" in way[2][1] and way[3][1] == []
+
+
+def test_trace_of_two_fragments_of_a_packet_goes_on_as_one(heddle, tmp_path):
+    second, first = two_fragments(heddle, tmp_path, 2)
+    assert [name.split(" ::")[0] for name, _ in first] == ["a", "m", "r", "d"]
+    assert [name.split(" ::")[0] for name, _ in second] == ["b", "m", "r", "goes on in packet 2"]
+
+
 @pytest.mark.parametrize("launch", ["persistent", "sync"])
 def test_trace_through_a_gpu_segment(heddle, tmp_path, launch):
     chain = "s :: InfiniteSource(LENGTH 60, BURST 8) -> m :: EtherMirror -> x :: XOR(1) -> d :: Discard"

@@ -44,6 +44,7 @@ std::span<const char* const> Reassembler::drop_reasons() const {
 
 void Reassembler::start(const Environment& environment) {
   packets_ = environment.packets, large_packets_ = environment.large_packets;
+  goes_on_in_ = environment.goes_on_in;
   hash_key_ = {environment.seed_of(*this, 0), environment.seed_of(*this, 1)};
   datagrams_ = std::make_unique<Datagram[]>(kDatagrams);
   given_up_.reserve(2 * kDatagrams * kFragments);  // those that wait, and those that came since
@@ -157,6 +158,7 @@ Packet* Reassembler::put_together(std::span<const Fragment> fragments) const {
   for (const Fragment& fragment : fragments) {
     const uint8_t* const part = marked_header(fragment.packet, fragment.l3) + fragment.part_at;
     std::memcpy(data(whole) + headers + fragment.from, part, fragment.bytes);
+    goes_on_in_(fragment.packet, whole);
   }
   make_whole(data(whole) + before, ip, first.header_bytes, bytes, codepoints_of(fragments).ce);
   return whole;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <span>
 #include <vector>
@@ -112,6 +113,7 @@ class Reassembler : public Emitter {
 
   uint64_t most_bytes_ = 262144, timeout_ms_;
   PacketPool *packets_ = nullptr, *large_packets_ = nullptr;
+  std::function<void(const Packet* part, Packet* whole)> goes_on_in_;
   SipKey hash_key_{};
   std::atomic_flag locked_;  // for what follows
   std::array<Place, kDatagrams> places_;
