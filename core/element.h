@@ -211,10 +211,15 @@ class Element {
 
 /** An element that packets come from: a port, a capture, a generator. With inputs it is a buffer, such as Queue:
  *  packets enter by run_cpu(), which keeps them (and shrinks the batch to those that it drops), and leave by receive(),
- *  maybe on other threads, with the columns that they had; both may run at once. */
+ *  maybe on other threads, with the columns that they had; both may run at once. Where one with agnostic ports is
+ *  pulled (ICMPError), it is none: packets pass it as any other element. */
 class Source : public Element {
  public:
   const char* ports() const override { return "0/1"; }
+
+  /** Whether packets wait in it, or pass it. Asked when `pulled` has been set. */
+  bool is_buffer() const { return inputs > 0 && !passes(); }
+  bool passes() const { return inputs > 0 && processing()[0] == 'a' && pulled[0]; }
 
   /** Appends packets that have arrived to `batch` (empty, its thread set), at most batch.room(). */
   virtual void receive(Batch& batch) = 0;

@@ -21,7 +21,8 @@ constexpr ColumnSet kOnePacketColumns = 0
 /** Whether what leaves may be another packet than what came: a copy, a fragment, a reply. */
 bool makes_packets(const Node& node) {
   const Element& element = *node.element;
-  const bool gives_later = node.is_buffer() || node.passes || dynamic_cast<const Emitter*>(&element) != nullptr;
+  const bool gives_later = (element.inputs > 0 && dynamic_cast<const Source*>(&element) != nullptr) ||
+                           dynamic_cast<const Emitter*>(&element) != nullptr;
   return element.copies() > 1 || (gives_later && element.changes_length());
 }
 

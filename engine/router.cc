@@ -405,10 +405,8 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
   if (!diagnostics.ok()) return router;
   take_bypasses(graph, elements, kinds);
   set_targets(graph, nodes);
-  for (size_t i = 0; i < nodes.size(); ++i) {
-    Node& node = nodes[i];
-    node.passes = node.is_buffer() && node.element->processing()[0] == 'a' && kinds[i].inputs[0] == PortKind::pull;
-  }
+  for (size_t i = 0; i < nodes.size(); ++i)
+    for (const PortKind kind : kinds[i].inputs) nodes[i].element->pulled.push_back(kind == PortKind::pull);
 
   std::vector<int> on_cycle;
   const std::vector<int> order = order_of(nodes, kinds, graph, on_cycle, diagnostics);
@@ -445,7 +443,6 @@ Router Router::build(const click::Graph& written, click::Diagnostics& diagnostic
     const auto element = [&](int i) { return router.nodes[static_cast<size_t>(i)].element.get(); };
     for (int target : node.targets) node.element->behind.push_back(element(target));
     for (int from : node.predecessors) node.element->before.push_back(element(from));
-    for (const PortKind kind : node.kinds.inputs) node.element->pulled.push_back(kind == PortKind::pull);
   }
   find_tasks(router);
   check_copies(router, diagnostics);

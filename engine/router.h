@@ -48,7 +48,6 @@ struct Node {
   bool blocking = true;                   ///< from BLOCKING: wait for a free slot, or drop and count
   bool on_cycle = false;                  ///< a buffer whose packets may come back to it
   bool pulled = false;                    ///< packets come to it because something behind it (or itself) pulls
-  bool passes = false;                    ///< a buffer with agnostic ports that are pulled: no packet waits (ICMPError)
   PortKinds kinds;                        ///< of its ports, resolved
   std::string config;                     ///< its arguments, as text
   std::string own_config;                 ///< those that are not about where and how it runs (DEVICE, LAUNCH, ...)
@@ -65,7 +64,10 @@ struct Node {
   }
 
   /** The element, if it is where packets come from: a source, or a buffer. Else null. */
-  Source* source() const { return passes ? nullptr : dynamic_cast<Source*>(element.get()); }
+  Source* source() const {
+    auto* const found = dynamic_cast<Source*>(element.get());
+    return found == nullptr || found->passes() ? nullptr : found;
+  }
   /** A source with inputs: packets wait in it. */
   bool is_buffer() const { return element->inputs > 0 && source() != nullptr; }
 };

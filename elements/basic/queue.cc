@@ -49,8 +49,7 @@ std::vector<const Storage*> nearest_storages(const Element& element, bool behind
     const Element* at = open.back();
     open.pop_back();
     if (at == nullptr || !seen.insert(at).second) continue;
-    const bool passes = at->processing()[0] == 'a' && !at->pulled.empty() && at->pulled[0];
-    if (const auto* storage = dynamic_cast<const Storage*>(at); storage != nullptr && !passes)
+    if (const auto* storage = dynamic_cast<const Storage*>(at); storage != nullptr && storage->is_buffer())
       found.push_back(storage);
     else if (!behind || at->processing()[0] != 'l')  // what pulls: queues behind are others'
       go_on(*at);

@@ -34,8 +34,8 @@ bool IPsecEncap::has_waiting_before() const {
       if (dynamic_cast<const IPsecSequence*>(element) != nullptr ||
           std::ranges::find(reached, element) != reached.end())
         continue;
-      const bool waits = dynamic_cast<const Source*>(element) != nullptr && element->inputs > 0;
-      if (waits || dynamic_cast<const Emitter*>(element) != nullptr) return true;
+      const auto* const source = dynamic_cast<const Source*>(element);
+      if ((source != nullptr && source->is_buffer()) || dynamic_cast<const Emitter*>(element) != nullptr) return true;
       reached.push_back(element);
     }
   return false;
