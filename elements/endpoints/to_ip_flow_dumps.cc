@@ -275,11 +275,10 @@ void ToIPFlowDumps::write(const std::string& file, std::string_view text, bool g
 }
 
 bool ToIPFlowDumps::has_patience_with(const std::string& file) {
-  constexpr std::chrono::seconds kPatience{10};  // as long as an Output has it with one reader
   if (!is_to_end()) return true;
   const auto now = std::chrono::steady_clock::now();
   if (!stopping_since_) stopping_since_ = now;
-  return !given_up_.contains(file) && now - *stopping_since_ < kPatience;
+  return !given_up_.contains(file) && now - *stopping_since_ < capture::kPatienceInAll;
 }
 
 void ToIPFlowDumps::end(uint32_t aggregate, Flow& flow) {

@@ -23,8 +23,7 @@ namespace {
 std::mutex open_mutex;
 std::vector<const Output*> open_outputs;
 
-constexpr std::chrono::milliseconds kLook{50};                    // how often stopping() is asked
-constexpr std::chrono::seconds kPatience{2}, kPatienceInAll{10};  // with a reader, once the program is to end
+constexpr std::chrono::milliseconds kLook{50};  // how often stopping() is asked
 
 }  // namespace
 

@@ -11,6 +11,9 @@
 
 namespace heddle::capture {
 
+/** Once the program is to end: how long a reader that takes nothing is waited for, and any in all. */
+constexpr std::chrono::seconds kPatience{2}, kPatienceInAll{10};
+
 /** A file that this program writes, or its standard output. Two at a time never mean the same one: what they write
  *  would lie between each other's. (Devices such as /dev/null may be opened several times.) */
 class Output {
