@@ -117,10 +117,10 @@ void ToDump::run_cpu(Batch& batch) {
 }
 
 void ToDump::on_timer(int) {
-  // A reader at the other end of a pipe sees packets when traffic pauses.
-  if (!unflushed_.exchange(false, std::memory_order_relaxed)) return;
-  const std::lock_guard lock(writing_);
-  writer_->flush();
+  // A reader at the other end of a pipe sees packets when traffic pauses. While it takes nothing, other work goes on.
+  if (!unflushed_.load(std::memory_order_relaxed)) return;
+  const std::unique_lock lock(writing_, std::try_to_lock);
+  if (lock) unflushed_.store(!writer_->flush(false), std::memory_order_relaxed);
 }
 
 std::string ToDump::stop() {

@@ -95,11 +95,17 @@ void ToIPSummaryDump::add_line(const summary::View& view) {
   text_ += '\n';
 }
 
-void ToIPSummaryDump::flush() {
+void ToIPSummaryDump::flush(bool waits) {
+  unflushed_ = false;
   if (!failed_) {
-    output_->write(text_);
+    const size_t written = output_->write(text_, waits);
     failure_ = output_->failure();
     failed_ = !failure_.empty();
+    if (!failed_ && written < text_.size()) {
+      text_.erase(0, written);
+      unflushed_ = true;
+      return;
+    }
   }
   if (failed_) {  // some lines may have been written
     lost_ += in_text_;
@@ -138,9 +144,9 @@ void ToIPSummaryDump::run_cpu(Batch& batch) {
 }
 
 void ToIPSummaryDump::on_timer(int) {
-  if (!unflushed_.exchange(false, std::memory_order_relaxed)) return;
-  const std::lock_guard lock(writing_);
-  flush();
+  // While a pipe's reader takes nothing, other work goes on.
+  if (!unflushed_.load(std::memory_order_relaxed)) return;
+  if (const std::unique_lock lock(writing_, std::try_to_lock); lock) flush(false);
 }
 
 std::string ToIPSummaryDump::stop() {

@@ -74,7 +74,7 @@ class ToIPSummaryDump : public Element {
  private:
   void write_header();
   void add_line(const summary::View& view);
-  void flush();
+  void flush(bool waits = true);
 
   std::string file_, banner_;
   summary::Fields fields_;

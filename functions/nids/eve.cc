@@ -116,8 +116,7 @@ void EveFile::append(uint64_t timestamp_ns, const View& view, const std::string&
 
 void EveFile::flush() {
   std::unique_lock lock(writing_, std::defer_lock);
-  if (shared_) lock.lock();
-  write_out(waits_);
+  if (!shared_ || lock.try_lock()) write_out(false);
 }
 
 void EveFile::write_out(bool waits) {

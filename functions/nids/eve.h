@@ -37,7 +37,7 @@ class EveFile {
 
   /** Appends a line, if there is room and no earlier attempt to write has failed: else see lost(). */
   void add(uint64_t timestamp_ns, const View& view, const std::string& alert);
-  /** Writes what has been appended, or of that, if it does not wait, what there is room for. */
+  /** Writes of what has been appended what there is room for, unless another thread writes. */
   void flush();
   /** Waits until all has been written, or the program is to end, and closes; returns what went wrong, or "". */
   std::string close();

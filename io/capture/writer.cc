@@ -149,8 +149,12 @@ const std::string& Writer::failure() const {
   return failed() ? failure_ : none;
 }
 
-void Writer::flush() {
-  if (at_ != current().start.get()) hand_over();
+bool Writer::flush(bool waits) {
+  if (at_ == current().start.get()) return true;
+  const uint32_t used = filled_.load(std::memory_order_relaxed) + 1 - emptied_.load(std::memory_order_acquire);
+  if (!waits && thread_.joinable() && used >= kBuffers) return false;
+  hand_over();
+  return true;
 }
 
 void Writer::close() {

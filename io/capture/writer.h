@@ -49,8 +49,8 @@ class Writer {
   void write(const Record& record) { write(record.data, record.captured, record.original, record.timestamp_ns); }
 
   /** Hands what is buffered to the system without waiting until it is there. For readers of a pipe: otherwise they see
-   *  packets only in blocks of a buffer. */
-  void flush();
+   *  packets only in blocks of a buffer. May wait as write(), or, with `waits` false, returns false. */
+  bool flush(bool waits = true);
 
   /** As Output::set_stopping(). */
   void set_stopping(std::function<bool()> stopping) { output_->set_stopping(std::move(stopping)); }

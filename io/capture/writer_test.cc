@@ -102,6 +102,23 @@ TEST(Writer, FlushShowsPacketsToAPipesReader) {
   ::close(ends[1]);
 }
 
+TEST(Writer, FlushNeedNotWaitForAPipesReader) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  Writer writer("/dev/fd/" + std::to_string(ends[1]), {});
+  size_t written = 0;
+  do write(writer, {5, 100'000, 1, payload(100'000, 0)}), ++written;
+  while (writer.flush(false));
+  EXPECT_FALSE(writer.failed());
+  std::vector<Listed> got;
+  std::thread reader([&] { got = list("/dev/fd/" + std::to_string(ends[0])).packets; });
+  writer.close();
+  ::close(ends[1]);
+  reader.join();
+  ::close(ends[0]);
+  EXPECT_EQ(got.size(), written);
+}
+
 TEST(Writer, WritesStandardOutput) {
   const Folder folder;
   const int before = dup(STDOUT_FILENO), output = ::open((folder / "capture").c_str(), O_WRONLY | O_CREAT, 0600);
