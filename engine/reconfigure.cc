@@ -108,7 +108,10 @@ void Engine::replace(const std::function<Configuration()>& plan, const std::stri
       pair.heir->predecessor = pair.predecessor;
       pair.heir->same_arguments = pair.same_arguments;
     }
-    start_elements(*next);
+    {
+      const capture::OpensInTime handlers_wait;
+      start_elements(*next);
+    }
     check_running();
     hand_over(next, rewritten);
   } catch (...) {

@@ -282,6 +282,30 @@ def test_a_reader_that_stops_keeps_no_client_waiting(heddle, tmp_path, what, dev
     assert result.code == 0 and result.err == "", result
 
 
+def test_a_reader_that_never_comes_keeps_no_client_waiting(heddle, tmp_path):
+    """The new configuration is refused; packets go on meanwhile and afterwards, until there is a reader."""
+    path, control = named_pipe(tmp_path), tmp_path / "control"
+    chain = "InfiniteSource -> k :: Counter -> "
+    with heddle.start("run", "--json", "-R", "-u", control, "-e", chain + "Discard") as running:
+        wait_for_count(control, "k.count", 1)
+        client = Control(control)
+        before, began = int(client.read("k.count")), time.monotonic()
+        text = client.refused(chain + f"c :: ToDump({quoted(path)})")
+        assert time.monotonic() - began < SOON_S
+        assert (
+            f"ToDump 'c': cannot write '{path}': nobody has opened it to read within 2 seconds; open it to read first"
+            in text
+        )
+        wait_for_count(control, "k.count", before + 1)
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+        with read_on(reader):
+            client.write("hotconfig", chain + f"c :: ToDump({quoted(path)})")
+            wait_for_count(control, "c.count", 1)
+            result = running.interrupt()
+    os.close(reader)
+    assert result.code == 0 and result.err == "", result
+
+
 # ---- standard output, which others have as well
 
 

@@ -88,6 +88,7 @@ void Output::open() {
   constexpr int kFlags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
   struct stat status {};
   std::optional<Wait> wait;
+  const auto since = Clock::now();
   while ((descriptor_ = ::open(path_.c_str(), kFlags, 0666)) < 0 && errno == ENXIO) {
     if (stat(path_.c_str(), &status) != 0 || !S_ISFIFO(status.st_mode)) {
       errno = ENXIO;
@@ -95,6 +96,9 @@ void Output::open() {
     }
     if (stopping_ && stopping_())
       throw Error(format("cannot write '%s': nobody has opened it to read, and the program is to end", path_.c_str()));
+    if (OpensInTime::any() && Clock::now() - since >= kPatience)
+      throw Error(format("cannot write '%s': nobody has opened it to read within %jd seconds; open it to read first",
+                         path_.c_str(), intmax_t{kPatience.count()}));
     if (!wait) wait.emplace(*this);
     std::this_thread::sleep_for(kLook);
   }

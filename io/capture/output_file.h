@@ -11,8 +11,22 @@
 
 namespace heddle::capture {
 
-/** Once the program is to end: how long a reader that takes nothing is waited for, and any in all. */
+/** How long a reader that takes nothing is waited for, and any in all, once the program is to end or others wait. */
 constexpr std::chrono::seconds kPatience{2}, kPatienceInAll{10};
+
+/** While it lives, Outputs that its thread makes wait for the reader of a named pipe no longer than kPatience: others
+ *  wait for that thread. */
+class OpensInTime {
+ public:
+  OpensInTime() { ++alive_; }
+  ~OpensInTime() { --alive_; }
+  OpensInTime(const OpensInTime&) = delete;
+  OpensInTime& operator=(const OpensInTime&) = delete;
+  static bool any() { return alive_ > 0; }
+
+ private:
+  static inline thread_local int alive_ = 0;
+};
 
 /** A file that this program writes, or its standard output. Two at a time never mean the same one: what they write
  *  would lie between each other's. (Devices such as /dev/null may be opened several times.) */
@@ -21,7 +35,8 @@ class Output {
   /** Opens `path` for writing, new or emptied; "-": standard output, which is left as it is. Throws Error, and leaves
    *  the file alone, when it is a capture that a Reader has mapped (which would lose its packets under the Reader's
    *  hands), or when another Output writes there, whose `owner` the message names. Waits until somebody opens a named
-   *  pipe to read, or `stopping` says, from any thread, that the program is to end, which is an error then. */
+   *  pipe to read, or `stopping` says, from any thread, that the program is to end, which is an error then, as it is
+   *  when an OpensInTime has waited long enough. */
   Output(const std::string& path, const std::string& owner, std::function<bool()> stopping = {});
   ~Output() { close(); }
   Output(const Output&) = delete;
