@@ -240,8 +240,9 @@ TEST(EverySourceClass, IsHere) {
   const auto type_of = [](const std::string& name) -> std::optional<std::type_index> {
     const Catalog::Entry* const entry = Catalog::instance().find(name);
     if (entry == nullptr) return std::nullopt;
-    const std::unique_ptr<Element> element = entry->make();
-    return std::type_index(typeid(*element));
+    const std::unique_ptr<Element> made = entry->make();
+    const Element& element = *made;
+    return std::type_index(typeid(element));
   };
   std::set<std::type_index> here;
   for (const Apart& one : sources_and_others())
