@@ -4,11 +4,13 @@ where it is compiled."""
 import re
 import subprocess
 from itertools import accumulate
+from pathlib import Path
 
 from gopt.errors import Refusal
 from gopt.lookup import Lookup
-from gopt.source import Macro, Source, Span, compiler, defined_at
-from gopt.tree import Inlined, walk
+from gopt.macros import Macro, defined_at
+from gopt.source import Source, Span, compiler
+from gopt.tree import inlined
 
 # Words, and what words within it are none of: comments, strings and numbers.
 _WORD = re.compile(
@@ -30,13 +32,53 @@ def checks(lookup: Lookup) -> list[tuple[str, str, str]]:
     ]
 
 
+def refuse_popped(lookup: Lookup) -> None:
+    """Macros that #pragma pop_macro has changed: of it the preprocessor's output says nothing."""
+    source, loop = lookup.source, lookup.loop
+    spans = [Span(source.path, loop.first, loop.last, 0)]
+    spans += [source.spans[name] for name in sorted(inlined(lookup.body) & set(source.spans))]
+    for span in spans:
+        for number, line in enumerate(source.text_of(span.file)[span.first - 1 : span.last], span.first):
+            if found := re.search(r"\b(push|pop)_macro\b", line):
+                raise Refusal(
+                    f"{span.file}:{number}",
+                    f"{found[0]} within a lookup: what follows in the output would mean something else",
+                    "move it out of the function",
+                )
+    popped = _popped(source, loop.last)
+    words = set().union(*(_words(_text(source, span)) for span in spans))
+    meant = {m.name: set() for m in source.macros}
+    for macro in source.macros if popped else ():
+        meant[macro.name] |= _words(macro.rest or "")
+    new = words
+    while new:
+        new = set().union(*(meant.get(word, set()) for word in new)) - words
+        words |= new
+    for name in sorted(words & set(popped)):
+        raise Refusal(
+            popped[name],
+            f"pop_macro changes `{name}`, which the lookup of line {loop.first} mentions: gopt cannot tell what it means",
+            "#undef and #define it instead, or use two names",
+        )
+
+
+def _popped(source: Source, before: int) -> dict[str, str]:
+    """Macros that pop_macro names before a line of the file, or in one that it includes, and where."""
+    found: dict[str, str] = {}
+    for file in (f for f in source.files if Path(f).is_file()):
+        lines = source.text_of(file)[: before if file == source.path else None]
+        for number, line in enumerate(lines, 1):
+            for name in re.findall(r'\bpop_macro\s*\(\s*\\?"([\w$]+)\\?"', line):
+                found.setdefault(name, f"{file}:{number}")
+    return found
+
+
 def _numbers(lookup: Lookup) -> dict[str, str]:
     """The values of macros without parameters that the lookup, or a helper in it, mentions, perhaps by way of others.
     Raises Refusal where one that a helper mentions is not the same any more where the output can check it."""
     source, loop = lookup.source, lookup.loop
     found = _mentioned(_text(source, Span(source.path, loop.first, loop.last, 0)), loop.macros)
-    helpers = {n.name for n in walk(lookup.body) if isinstance(n, Inlined)}
-    for helper in sorted(helpers & set(source.spans)):
+    for helper in sorted(inlined(lookup.body) & set(source.spans)):
         span = source.spans[helper]
         for name, value in sorted(_mentioned(_text(source, span), defined_at(source.macros, span.start)).items()):
             later = loop.macros.get(name)

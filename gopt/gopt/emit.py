@@ -6,7 +6,7 @@ from pycparser import c_ast
 
 from gopt.lookup import Lookup
 from gopt.source import Source
-from gopt.tree import LOOPS, Inlined, Wait, declarator, text_of, walk
+from gopt.tree import LOOPS, Inlined, Wait, declarator, inlined, text_of, walk
 
 _LOOP_PRAGMA = re.compile(r"(GCC\s+)?(ivdep|(no)?unroll(_and_jam)?|simd)\b|clang\s+loop\b|omp\b.*\bsimd\b")
 
@@ -230,7 +230,7 @@ def condition(node: c_ast.Node) -> str:
 
 def mention_inlined(lookup: Lookup, lines: Lines, depth: int) -> None:
     """Helpers whose calls are all inlined stay in the file: compilers must not call them unused."""
-    helpers = sorted({n.name for n in walk(lookup.body) if isinstance(n, Inlined)})
+    helpers = sorted(inlined(lookup.body))
     if helpers:
         lines.put(" ".join(f"(void){name};" for name in helpers) + " /* inlined below */", depth)
 

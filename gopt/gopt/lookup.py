@@ -16,11 +16,11 @@ from gopt.tree import (
     ASSIGNING,
     DEEPEST,
     LOOPS,
-    Inlined,
     Wait,
     addressed,
     as_parameter,
     called,
+    inlined,
     is_address,
     is_size,
     parts,
@@ -134,7 +134,7 @@ def _refuse_own_labels(function: c_ast.FuncDef) -> set[str]:
 
 def _refuse_directives(source: Source, body: c_ast.Node) -> None:
     """Within helpers that have become a part of the lookup; in the loop itself the reader has looked for them."""
-    for name in sorted({n.name for n in walk(body) if isinstance(n, Inlined)} & set(source.spans)):
+    for name in sorted(inlined(body) & set(source.spans)):
         span = source.spans[name]
         for number, line in enumerate(source.text_of(span.file)[span.first - 1 : span.last], span.first):
             if DIRECTIVE.match(line):

@@ -11,6 +11,7 @@ from pycparser import c_ast
 from pycparser.c_parser import CParser, ParseError
 
 from gopt.errors import Refusal
+from gopt.macros import Macro, defined_at, take_macros
 from gopt.tree import called, tag_of, whole
 
 INCLUDE = Path(__file__).parent / "include"
@@ -51,6 +52,7 @@ _LOST = {
     },
 }
 _CALLED = ("__attribute__", "__asm__", "__asm", "asm", "__typeof__", "__typeof", "typeof")  # with what is in ( ) behind
+_FALLS = ("__attribute__((fallthrough))", "__attribute__((__fallthrough__))")  # back ends write it themselves
 _OFFSETOF = "__builtin_offsetof"  # pycparser knows offsetof(type, member)
 _TOKEN = re.compile(
     r"""(?P<marker>^\#\s*(?:line\s+)?(?P<line>\d+)\s+"(?P<file>(?:[^"\\]|\\.)*)"(?P<flags>[^\n]*)$)
@@ -78,22 +80,6 @@ class Item:
     first: int
     last: int
     body: int | None
-
-
-@dataclass
-class Macro:
-    """A #define, or an #undef (`rest` is None), at an offset of the preprocessed text."""
-
-    start: int
-    name: str
-    rest: str | None  # what stands behind the name
-    system: bool  # by the compiler or a header of its own
-
-
-def defined_at(macros: list[Macro], start: int) -> dict[str, Macro]:
-    """The macros that are defined at an offset of the preprocessed text, as they were defined last."""
-    known = {m.name: m for m in macros if m.start < start}
-    return {word: macro for word, macro in known.items() if macro.rest is not None}
 
 
 @dataclass
@@ -128,7 +114,7 @@ class Loop:
     last: int
     function: str
     head_line: int  # the line of the function's name
-    macros: dict[str, "Macro"]  # that are defined there
+    macros: dict[str, Macro]  # that are defined there
     always_inline: bool = False  # whether the function must be
 
 
@@ -230,25 +216,6 @@ def _blank(text: str) -> str:
     return "\n".join([" " * len(first), *(o if o.startswith("#") else " " * len(o) for o in others)])
 
 
-def _macros(text: str) -> tuple[str, list[Macro]]:
-    """Preprocessed text without what -dD adds to it; which macros it defines and undefines. Those that stand for
-    themselves are none."""
-    found: list[Macro] = []
-    system = False
-
-    def take(line: re.Match) -> str:
-        nonlocal system
-        if line[1] is None:  # another file
-            system = line[4] == "<built-in>" or " 3" in line[5]
-            return line[0]
-        if line[1] == "undef" or line[3].strip() != line[2]:
-            found.append(Macro(line.start(), line[2], line[3] if line[1] == "define" else None, system))
-        return " " * len(line[0])
-
-    directive = r'^#(?:(define|undef) ([\w$]+)([^\n]*)| \d+ "([^"\n]*)"([^\n]*))$'
-    return re.sub(directive, take, text, flags=re.MULTILINE), found
-
-
 def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lost]]:
     """Text that pycparser can read, of the same length, its tokens, and what it does not say any more."""
     kept, lost, pieces, at, i = [], [], [], 0, 0
@@ -257,7 +224,9 @@ def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lo
         token, end = tokens[i], i
         declared = texts[i + 1] == ";" and i > 0 and tokens[i - 1].text != "typedef"  # typedef float _Float32;
         new = None if declared else "offsetof" if token.text == _OFFSETOF else _GNU.get(token.text)
-        if token.text in _LOST and not declared:
+        if token.text == "__attribute__" and "".join(texts[i : i + 6]) in _FALLS:
+            new, end = "", i + 5
+        elif token.text in _LOST and not declared:
             new, reason, remedy = _LOST[token.text]
             lost.append(Lost(token, reason, remedy))
             if token.text in _CALLED:
@@ -268,7 +237,7 @@ def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lo
         if _joins_wrongly(token, tokens[i + 1] if i + 1 < len(tokens) else None):
             reason = "string literals side by side, of which one ends in an escape that the next would lengthen"
             lost.append(Lost(token, reason, "write one literal"))
-        if token.text == "[" and _is_named_place(tokens[i - 1 : i + 4]):
+        if token.text == "[" and _is_named_place(tokens, i):
             lost.append(Lost(token, "an initialiser for [NAME], which reads as one for .NAME", "write [NAME + 0]"))
         if new is None:
             kept.append(token)
@@ -281,10 +250,27 @@ def _readable(text: str, tokens: list[Token]) -> tuple[str, list[Token], list[Lo
     return "".join([*pieces, text[at:]]), kept, lost
 
 
-def _is_named_place(tokens: list[Token]) -> bool:
-    """Whether these are { [ NAME ] = or the like, behind a comma or within other designators."""
-    before, _, name, end, behind = [t.text for t in tokens] if len(tokens) == 5 else [""] * 5
-    return before in ("{", ",", "]") and name.isidentifier() and end == "]" and behind in ("=", "[", ".")
+def _is_named_place(tokens: list[Token], opening: int) -> bool:
+    """Whether these are [ NAME ], perhaps with ( ) around the name, in an initialiser's designators."""
+    end = _closing(tokens, opening)
+    inside = [t.text for t in tokens[opening + 1 : end] if t.text not in ("(", ")")]
+    behind = tokens[end + 1].text if end + 1 < len(tokens) else ""
+    if len(inside) != 1 or not inside[0].isidentifier() or behind not in ("=", "[", "."):
+        return False
+    before = opening - 1  # of an lvalue, designators begin behind a variable, a call, ...
+    while before > 0 and (tokens[before].text == "]" or tokens[before - 1].text == "."):
+        before = _opening(tokens, before) - 1 if tokens[before].text == "]" else before - 2
+    return tokens[before].text in ("{", ",")
+
+
+def _opening(tokens: list[Token], closing: int) -> int:
+    """The [ of this ]."""
+    depth = 0
+    for i in range(closing, -1, -1):
+        depth += {"[": -1, "]": 1}.get(tokens[i].text, 0)
+        if depth == 0:
+            return i
+    return 0
 
 
 def _joins_wrongly(token: Token, behind: Token | None) -> bool:
@@ -321,17 +307,19 @@ def _without_bodies(text: str, tokens: list[Token], items: list[Item], needed: l
 
 def _parse(text: str, path: str) -> c_ast.FileAST:
     prelude = "typedef int __builtin_va_list;\n"
+    parser = CParser()
     try:
-        tree = CParser().parse(prelude + text, path)
+        tree = parser.parse(prelude + text, path)
     except ParseError as error:
-        found = re.match(r"(.*?):(\d+)(?::\d+)?: (.*)", str(error))
-        end = f"{path}:{len(_lines_of(path))}"
-        where, what = (f"{found[1]}:{found[2]}", found[3]) if found else (end, str(error))
+        found = re.match(r"(.*?):(?:(\d+)(?::\d+)?:)? (.*)", str(error))
+        line = (found and found[2]) or getattr(getattr(parser, "_peek", lambda: None)(), "lineno", None)
+        where = f"{found[1]}:{line}" if found and line else f"{path}:{len(_lines_of(path))}"
+        what = found[3] if found else str(error)
         raise Refusal(
             where,
             f"not C that gopt can read ({what})",
-            "it reads C11 without GNU statement expressions, typeof and assembler; move what is not into a function of a "
-            "system header (-isystem), or into another file",
+            "it reads C11 without _Generic, labels as values, statements in expressions, typeof and assembler; put what "
+            "is not into a function without marks, or into a system header (-isystem)",
         ) from None
     _name_offsetof(tree)
     return tree
@@ -432,7 +420,7 @@ def _lines_of(path: str) -> list[str]:
 def read(path: str, flags: list[str], all_bodies: bool = False) -> Source:
     """`all_bodies`: with the file's functions that have no marks, too, if they can be read. Raises Refusal."""
     lines = _lines_of(path)
-    text, macros = _macros(preprocess(path, flags))
+    text, macros = take_macros(preprocess(path, flags))
     text, tokens, lost = _readable(text, tokenise(text))
     items = items_of(tokens)
     needed = _needed(tokens, items)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from gopt import __version__, coroutine, group, interleave
-from gopt.constants import checks
+from gopt.constants import checks, refuse_popped
 from gopt.emit import Lines
 from gopt.errors import Refusal
 from gopt.lookup import lookups_of
@@ -50,6 +50,7 @@ def transform(
         loop = lookup.loop
         number, function = (number + 1 if loop.function == function else 1), loop.function
         _verbatim(lines, done + 1, loop.first - 1, renamed, suffix)
+        refuse_popped(lookup)
         for text in checks(lookup):
             lines.at(path, loop.first - 1)  # so that #error is on the loop's
             for part in text:

@@ -120,6 +120,11 @@ def names(node: c_ast.Node) -> set[str]:
     return {n.name for n in walk(node) if isinstance(n, c_ast.ID)}
 
 
+def inlined(node: c_ast.Node) -> set[str]:
+    """The helpers that have become a part of `node`."""
+    return {n.name for n in walk(node) if isinstance(n, Inlined)}
+
+
 def rewrite(node: c_ast.Node, change: Callable[[c_ast.Node], c_ast.Node]) -> c_ast.Node:
     """Replaces every identifier below `node`, and `node` itself if it is one, by change(identifier)."""
     if isinstance(node, c_ast.ID):

@@ -122,6 +122,31 @@ def test_a_number_that_is_another_at_the_loop_is_refused(tmp_path, monkeypatch, 
     assert "STEPS was 8" in Path("made.c").read_text()
 
 
+def test_a_number_that_pop_macro_may_have_changed_is_refused(tmp_path, monkeypatch, capsys):
+    """The preprocessor's output does not say what it brings back."""
+    monkeypatch.chdir(tmp_path)
+    push, pop = '#pragma push_macro("STEPS")\n#undef STEPS\n#define STEPS 7\n', '#pragma pop_macro("STEPS")\n'
+    operator = '_Pragma("pop_macro(\\"STEPS\\")")\n'
+    for old, new, message in [
+        (
+            "void look",
+            push + pop + "void look",
+            "in.c:18: pop_macro changes `STEPS`, which the lookup of line 20 mentions",
+        ),
+        ("void look", push + operator + "void look", "in.c:18: pop_macro changes `STEPS`"),
+        ("#define MORE", push + pop + "#define MORE", "in.c:9: pop_macro changes `STEPS`"),  # by way of MORE
+        ("    x = t[x];\n", "    x = t[x];\n" + pop, "in.c:12: pop_macro within a lookup"),
+        ("    out[i]", push.partition("#undef")[0] + "    out[i]", "in.c:17: push_macro within a lookup"),
+    ]:
+        Path("in.c").write_text(LOOKUP.replace(old, new))
+        assert main(["transform", "in.c", "-o", "made.c"]) == 1
+        error = capsys.readouterr().err
+        assert error.startswith(message) and ("; #undef" in error or "; move" in error), error
+    Path("in.c").write_text(push.replace("STEPS", "OTHER") + pop.replace("STEPS", "OTHER") + push + LOOKUP + pop)
+    assert main(["transform", "in.c", "-o", "made.c"]) == 0
+    support.compile_c(tmp_path, "made.c", "-O2", *support.WARNINGS)
+
+
 def test_a_number_that_is_written_otherwise_at_the_loop(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for later in ("(5)", "0x5u", "(2 + 3)", "(1 ? 5 : 0)"):
