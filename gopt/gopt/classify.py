@@ -6,17 +6,15 @@ from collections.abc import Iterator
 
 from pycparser import c_ast
 
+from gopt.addresses import Addresses, written_lvalue
 from gopt.errors import Refusal
 from gopt.kinds import Kinds
 from gopt.tree import (
     LOOPS,
-    Wait,
-    innermost,
     is_address,
     is_aggregate,
     is_bool,
     is_floating,
-    is_size,
     names,
     parts,
     plain_type,
@@ -26,6 +24,7 @@ from gopt.tree import (
     walk,
     written_root,
 )
+from gopt.varying import Varying
 
 _REDUCTIONS = {"+=": "+", "-=": "+", "++": "+", "--": "+", "p++": "+", "p--": "+", "|=": "|", "&=": "&", "^=": "^"}
 _DECIMAL = re.compile(r"0|[1-9]\d*")
@@ -43,20 +42,16 @@ class Classifier:
         globals_ = {n.name: n for n in lookup.source.tree.ext if isinstance(n, c_ast.Decl) and n.name}
         self.known = {n: d for n, d in (globals_ | outside).items() if not isinstance(d.type, c_ast.FuncDecl)}
         self.kinds = Kinds(lookup.source, self.known | lookup.private)
-        self.own = set(lookup.private) | {lookup.index}  # each lookup has its own value of these
-        self.used = names(lookup.body) & set(self.known) - self.own
+        self.used = names(lookup.body) & set(self.known) - set(lookup.private) - {lookup.index}
         self.see_through()
-        self.overwritten: set[int] = set()  # by id: lvalues that `=` writes
-        self.within: dict[int, c_ast.Node] = {}  # by id of an lvalue: its member or element that is named by it
+        self.differs = Varying(lookup.body, lookup.index, set(lookup.private)).differs
+        inner: set[int] = set()  # by id: of what elements are named
         self.accesses: dict[str, list[c_ast.ArrayRef]] = {}  # elements, by array
         for node in walk(lookup.body):
-            if isinstance(node, c_ast.Assignment) and node.op == "=":
-                self.overwritten.add(id(node.lvalue))
-            elif isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)):
-                self.within[id(node.name)] = node
-            if isinstance(node, c_ast.ArrayRef) and (found := root(node)) is not None:
-                outer = isinstance(self.within.get(id(node)), c_ast.ArrayRef)  # of a[1][2], all of it is looked at
-                self.accesses.setdefault(found.name, []).extend([] if outer else [node])
+            if isinstance(node, c_ast.ArrayRef) and id(node) not in inner and (found := root(node)) is not None:
+                self.accesses.setdefault(found.name, []).append(node)
+            if isinstance(node, c_ast.ArrayRef) or (isinstance(node, c_ast.StructRef) and id(node) in inner):
+                inner.add(id(node.name))
 
     def see_through(self) -> None:
         """Writes what is an element of an array outside, or a member of a struct there, as one: *a, *(a + 1 + k),
@@ -112,18 +107,22 @@ class Classifier:
     def sort(self) -> None:
         lookup = self.lookup
         sums = self.sums()
-        looked_at: set[str] = set()
+        written: set[str] = set()
         for node in walk(lookup.body):
             target = written_root(node)
             if target is None or target.name not in self.used or target.name in sums:
                 continue
-            if not _by_elements(_target(node)):
+            if not _by_elements(written_lvalue(node)):
                 raise Refusal(node.coord, self.reason(target.name), _REMEDY)
-            if target.name not in looked_at:
-                looked_at.add(target.name)
+            if target.name not in written:
+                written.add(target.name)
                 self.refuse_common_elements(target.name)
         lookup.sequential = {n for n in sums if self.moves(n) or not isinstance(self.plain(n), c_ast.PtrDecl)}
-        self.refuse_addresses()
+        addresses = Addresses(self)
+        addresses.refuse_writes()
+        for name in sorted(addresses.written - written):
+            self.refuse_common_elements(name)
+        addresses.refuse_reads(written | addresses.written)
         if names(lookup.count) & lookup.sequential:
             raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
         lookup.shared = self.used - lookup.sequential
@@ -134,7 +133,7 @@ class Classifier:
     def moves(self, pointer: str) -> bool:
         """Whether it is the pointer itself that is written, not what it leads to."""
         written = [n for n in walk(self.lookup.body) if written_root(n) is not None]
-        return any(isinstance(_target(n), c_ast.ID) and _target(n).name == pointer for n in written)
+        return any(isinstance(written_lvalue(n), c_ast.ID) and written_lvalue(n).name == pointer for n in written)
 
     def reason(self, name: str) -> str:
         return (
@@ -150,7 +149,7 @@ class Classifier:
             target, op = written_root(statement), getattr(statement, "op", None)
             if target is None or op not in _REDUCTIONS or target.name not in self.used:
                 continue
-            lvalue = _target(statement)
+            lvalue = written_lvalue(statement)
             assigns = isinstance(statement, c_ast.Assignment)
             kind = self.kinds.of(lvalue)
             exact = kind is not None and not is_floating(kind, self.typedefs) and not is_aggregate(kind, self.typedefs)
@@ -165,144 +164,25 @@ class Classifier:
     def is_own(self, node: c_ast.Node) -> bool:
         """Whether an lvalue is an element that the lookup chooses."""
         while isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)):
-            if isinstance(node, c_ast.ArrayRef) and names(node.subscript) & self.own:
+            if isinstance(node, c_ast.ArrayRef) and self.differs(node.subscript):
                 return True
             node = node.name
         return False
 
     def refuse_common_elements(self, name: str) -> None:
-        """An array of which lookups write elements, and read some: each must look at its own."""
-        accesses = self.accesses.get(name, [])
-        reads = [a for a in accesses if not any(id(n) in self.overwritten for n in _chain(a, self.within))]
-        common = next((a for a in accesses if not self.is_own(a)), None)
-        if reads and common is not None:
-            what = text_of(common)
-            raise Refusal(
-                common.coord or common.name.coord,
-                f"`{what}`, of an array declared outside foreach that lookups write, is the same for all of them: what a "
-                "lookup finds there depends on the order of lookups, which gopt changes",
-                "declare the array within foreach, or use an element for each lookup, as x[i]",
-            )
+        """An array of which lookups write elements: each must write, and look at, its own."""
+        for access in self.accesses.get(name, []):
+            if not self.is_own(access):
+                self.refuse_common(access, name)
 
-    # ---- addresses ----
-
-    def refuse_addresses(self) -> None:
-        for node in _unwaited(self.lookup.body):
-            name = node.expr.name if is_address(node) and isinstance(node.expr, c_ast.ID) else None
-            if name in self.used:
-                kind = self.plain(name)
-                scalar = isinstance(kind, c_ast.TypeDecl) and not is_aggregate(kind, self.typedefs)
-                if scalar and "const" not in (kind.quals or []):
-                    self.refuse_address(node, name)
-            for value, kind in self.handed_on(node):
-                name = self.led_to(value)
-                if name is not None and not self.is_read_only(kind):
-                    self.refuse_address(value, name)
-
-    def refuse_address(self, node: c_ast.Node, name: str) -> None:
+    def refuse_common(self, node: c_ast.Node, name: str) -> None:
+        what = text_of(node)
         raise Refusal(
-            node.coord,
-            f"the address of `{name}`, which is declared outside foreach, is taken within it: lookups may change it in any "
-            "order",
-            "declare it within foreach, or const, or let what gets the address be a pointer to const; lookups of a batch run "
-            "in one thread, and may count without atomic operations, by x += y;",
+            node.coord or getattr(getattr(node, "name", None), "coord", None) or self.lookup.coord,
+            f"`{what}`, of an array declared outside foreach that lookups write, is the same for all of them: what a "
+            "lookup finds there depends on the order of lookups, which gopt changes",
+            "declare the array within foreach, or use an element for each lookup, as x[i]",
         )
-
-    def handed_on(self, node: c_ast.Node) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
-        """Values that become another variable's, and its type (None: not known)."""
-        if isinstance(node, c_ast.FuncCall) and node.args is not None:
-            kind = self.kinds.of(node.name)
-            kind = self.kinds.plain(kind.type) if isinstance(kind, c_ast.PtrDecl) else kind
-            params = kind.args.params if isinstance(kind, c_ast.FuncDecl) and kind.args else []
-            types = [getattr(p, "type", None) for p in params]
-            yield from ((arg, types[k] if k < len(types) else None) for k, arg in enumerate(node.args.exprs))
-        elif isinstance(node, c_ast.Assignment) and node.op == "=":
-            yield node.rvalue, self.kinds.of(node.lvalue)
-        elif isinstance(node, (c_ast.Decl, c_ast.CompoundLiteral)) and node.init is not None:
-            yield from self.initialised(
-                node.init, node.type.type if isinstance(node.type, c_ast.Typename) else node.type
-            )
-        else:  # *p, p[k], p->m where p is not a name: gopt does not see what is written there
-            base = node.expr if isinstance(node, c_ast.UnaryOp) and node.op == "*" else None
-            base = node.name if isinstance(node, (c_ast.ArrayRef, c_ast.StructRef)) else base
-            if isinstance(base, (c_ast.Cast, c_ast.BinaryOp, c_ast.TernaryOp, c_ast.ExprList)) or is_address(base):
-                yield from ((term, self.kinds.of(base)) for term in _terms(base))
-
-    def initialised(self, value: c_ast.Node, kind: c_ast.Node | None) -> Iterator[tuple[c_ast.Node, c_ast.Node | None]]:
-        """The values in an initialiser, each with the type of what has it then (None: not known)."""
-        if not isinstance(value, c_ast.InitList):  # without braces, an address is for something within an aggregate
-            yield value, None if is_aggregate(kind, self.typedefs) else kind
-            return
-        kind = self.kinds.plain(kind)
-        members, counted = self.kinds.members(kind), True  # whether the next value is for the next member
-        for place, one in enumerate(value.exprs):
-            inner = kind.type if isinstance(kind, c_ast.ArrayDecl) else None
-            if isinstance(one, c_ast.NamedInitializer):
-                counted = False
-                if inner is None and len(one.name) == 1:
-                    inner = self.kinds.member(kind, getattr(one.name[0], "name", ""))
-                one = one.expr
-            elif place < len(members) and counted:
-                inner = members[place].type
-                counted = isinstance(one, c_ast.InitList) or self.is_whole(one, inner)
-            yield from self.initialised(one, inner)
-
-    def is_whole(self, value: c_ast.Node, kind: c_ast.Node) -> bool:
-        """Whether a value without braces is for all of a member of this type, not for the first thing within it."""
-        kind = self.kinds.plain(kind)
-        if isinstance(kind, c_ast.ArrayDecl):
-            text = isinstance(value, c_ast.Constant) and value.type == "string"
-            return text and isinstance(self.kinds.plain(kind.type), c_ast.TypeDecl)
-        given = self.kinds.of(value)
-        whole = is_aggregate(given, self.typedefs) and not isinstance(given, c_ast.ArrayDecl)
-        return whole or not is_aggregate(kind, self.typedefs)
-
-    def led_to(self, value: c_ast.Node) -> str | None:
-        """The array or struct declared outside, not constant, that an address leads to, unless to an element of the
-        lookup's own."""
-        while isinstance(value, (c_ast.Cast, c_ast.ExprList)):
-            value = value.expr if isinstance(value, c_ast.Cast) else value.exprs[-1]
-        if isinstance(value, c_ast.TernaryOp):
-            return self.led_to(value.iftrue) or self.led_to(value.iffalse)
-        if isinstance(value, c_ast.BinaryOp) and value.op in ("+", "-"):
-            return None if names(value) & self.own else self.led_to(value.left) or self.led_to(value.right)
-        if is_address(value):
-            value = value.expr
-        elif not isinstance(self.kinds.of(value), c_ast.ArrayDecl):
-            return None
-        found = root(value)
-        if found is None or found.name not in self.used or self.is_own(value):
-            return None
-        kind = self.known[found.name].type
-        constant = "const" in (innermost(kind).quals or [])
-        return found.name if is_aggregate(kind, self.typedefs) and not constant else None
-
-    def is_read_only(self, kind: c_ast.Node | None) -> bool:
-        """Whether a variable of this type can only read what it leads to."""
-        kind = self.kinds.plain(kind)
-        if not isinstance(kind, (c_ast.PtrDecl, c_ast.ArrayDecl)):
-            return kind is not None and not is_aggregate(kind, self.typedefs)
-        to = kind.type
-        while isinstance(to, c_ast.ArrayDecl):
-            to = to.type
-        behind = self.kinds.plain(to)
-        return "const" in (getattr(to, "quals", None) or []) or "const" in (getattr(behind, "quals", None) or [])
-
-
-def _chain(access: c_ast.Node, within: dict[int, c_ast.Node]) -> Iterator[c_ast.Node]:
-    """`access`, the member or element that is named by it, one of that, and so on. `within`: by id of what they are
-    of."""
-    while access is not None:
-        yield access
-        access = within.get(id(access))
-
-
-def _terms(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    if isinstance(node, c_ast.BinaryOp) and node.op in ("+", "-"):
-        yield from _terms(node.left)
-        yield from _terms(node.right)
-    else:
-        yield node
 
 
 def _sum(steps: list[tuple[str, c_ast.Node]]) -> c_ast.Node:
@@ -331,25 +211,11 @@ def _added(one: c_ast.Node | None, op: str, other: c_ast.Node) -> c_ast.Node:
     return c_ast.BinaryOp(op, one, other)
 
 
-def _target(node: c_ast.Node) -> c_ast.Node:
-    return node.lvalue if isinstance(node, c_ast.Assignment) else node.expr
-
-
 def _by_elements(target: c_ast.Node) -> bool:
     """Whether an lvalue such as x[i].a is an element of x."""
     while isinstance(target, c_ast.StructRef):
         target = target.name
     return isinstance(target, c_ast.ArrayRef)
-
-
-def _unwaited(node: c_ast.Node) -> Iterator[c_ast.Node]:
-    """As walk(), without the addresses that lookups wait for, and what only the size is asked of."""
-    todo = [node]
-    while todo:
-        node = todo.pop()
-        yield node
-        if not isinstance(node, Wait) and not is_size(node):
-            todo += [part for _, part in parts(node)][::-1]
 
 
 def _statements(node: c_ast.Node) -> Iterator[c_ast.Node]:

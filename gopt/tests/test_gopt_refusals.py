@@ -19,7 +19,7 @@ enum { ZERO, ONE }; static int bias = 3;
 static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y + (int)t[x]; }
 struct own { uint32_t a, b; }; void set(struct own*);
 struct to { uint32_t* p; uint32_t n; }; struct holder { struct to to; }; typedef uint32_t* const fixed;
-struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { int : 3; const uint32_t* q; uint32_t* p; };
+struct rows { uint32_t r[4]; }; union both { uintptr_t a; uint32_t* p; }; struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { int : 3; const uint32_t* q; uint32_t* p; };
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
   const struct { float f; } scale = {0.3f}; _Bool odd = 0; struct own own = {0, 0};
@@ -244,6 +244,94 @@ CASES = {  # name: text, the refusal's line, words of it
         in_loop("*((*&many).r + i) = t[i];", MARK, "out[i] = many.r[0];"),
         FIRST + 3,
         "`many.r[0]`, of an array",
+    ),
+    "an array through a pointer to an element": (
+        in_loop("uint32_t* p = a + i;", "*p = t[i];", MARK, "out[i] = a[0];"),
+        FIRST + 4,
+        "`a[0]`, of an array",
+    ),
+    "an array through a pointer that gets an element later": (
+        in_loop("uint32_t* p;", "p = &a[i], p[0] = t[i];", MARK, "out[i] = *(a + 1);"),
+        FIRST + 4,
+        "`a[1]`, of an array",
+    ),
+    "an array through a pointer that is moved": (
+        in_loop("uint32_t* p = out;", "p += i;", MARK, "*p = t[i];", "p[0] += out[1];"),
+        FIRST + 5,
+        "`out[1]`, of an array",
+    ),
+    "an array through a pointer to a pointer": (
+        in_loop("uint32_t *p = &a[i], **q = &p;", "**q = t[i];", MARK, "out[i] = a[3];"),
+        FIRST + 4,
+        "`a[3]`, of an array",
+    ),
+    "an element that a function may write": (
+        in_loop("uint32_t* p = &a[i];", "fill(p);", MARK, "out[i] = a[3];"),
+        FIRST + 4,
+        "`a[3]`, of an array",
+    ),
+    "an array that is written and handed on": (
+        in_loop("*(a + i) = t[i];", MARK, "const uint32_t* q = a;", "out[i] = q[i];"),
+        FIRST + 3,
+        "`a`, of an array",
+    ),
+    "an array whose start is looked at through a pointer": (
+        in_loop("const uint32_t* q = out;", "out[i] = t[i];", MARK, "out[i] = *q;"),
+        FIRST + 4,
+        "`*q`, of an array",
+    ),
+    "an integer made of an address": (
+        in_loop("uintptr_t b = (uintptr_t)a;", MARK, "*(uint32_t*)(b + 4) += t[i];"),
+        FIRST + 3,
+        "the address of `a`",
+    ),
+    "an integer made of an element's address": (
+        in_loop("uintptr_t b;", "b = (uintptr_t)&a[i] & ~63ul;", MARK, "uint32_t* p = (uint32_t*)b;", "*p = t[i];"),
+        FIRST + 4,
+        "the address of `a`",
+    ),
+    "an integer in a union": (
+        in_loop("union both b = {.a = (uintptr_t)&own};", MARK, "b.p[1] = t[i];", "out[i] = own.b;"),
+        FIRST + 3,
+        "the address of `own`",
+    ),
+    "a pointer whose const is cast away": (
+        in_loop("const uint32_t* p = a;", MARK, "((uint32_t*)p)[i] = t[i];", "out[i] = p[0];"),
+        FIRST + 3,
+        "the address of `a`",
+    ),
+    "an array of pointers to constants": (
+        in_loop("const uint32_t** p = at;", MARK, "*p = &t[i];", "out[i] = *at[0];").replace(
+            "  uint32_t last", "  const uint32_t* at[2] = {t, t}; uint32_t last"
+        ),
+        FIRST + 1,
+        "the address of `at`",
+    ),
+    "scratch memory outside": (
+        in_loop("for (int k = 0; k < 4; ++k)", "a[k] = t[i + k];", MARK, "for (int k = 0; k < 4; ++k) last += a[k];"),
+        FIRST + 2,
+        "`a[k]`, of an array",
+    ),
+    "an element that all lookups set": (in_loop(MARK, "a[1] = t[i];"), FIRST + 2, "`a[1]`, of an array"),
+    "an initialiser for a constant's place in a member": (
+        in_loop("struct rows b = {.r[ONE] = 5};", MARK),
+        FIRST + 1,
+        "[NAME + 0]",
+    ),
+    "an initialiser for a constant's place in ( )": (
+        in_loop("uint32_t b[2] = {[(ONE)] = 5};", MARK),
+        FIRST + 1,
+        "[NAME + 0]",
+    ),
+    "an element of an element's element": (
+        in_loop("m[0][i] = t[i];", MARK, "out[i] = m[0][1];"),
+        FIRST + 3,
+        "`m[0][1]`, of an array",
+    ),
+    "a selection by type": (
+        in_loop(MARK, "out[i] = _Generic(t[i], default: 1);"),
+        FIRST + 2,
+        "a function without marks",
     ),
     "a struct that is set": (in_loop(MARK, "set(&own);", "out[i] = own.a;"), FIRST + 2, "the address of `own`"),
     "a struct's member that is set": (in_loop(MARK, "fill(&own.b);"), FIRST + 2, "the address of `own`"),

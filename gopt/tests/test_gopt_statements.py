@@ -155,6 +155,33 @@ BOTH = {  # name: text
         "struct r { struct v v, w; char name[4]; const uint32_t* p; };",
         before="uint32_t a[4] = {t[0], 2, 3, 4}; struct v v = {t[1]};",
     ),
+    "elements of an array of arrays": whole(
+        "uint32_t own[2][2] = {{0}}; const int k = 1; rows[0][i] = t[i];\n own[0][k] = t[i];\n{ rows[1][i] = 3; } own[k][0] = 4;\n"
+        "g_expensive(&t[t[i]]); switch (t[i] & 1) { case 0: own[1][k] = 2; } out[i] = rows[0][i] + rows[1][i] + own[0][1] + own[1][k];",
+        before="uint32_t rows[2][256];",
+    ),
+    "pointers that only read what is outside": whole(
+        "const uint32_t* p = g + t[i] % 200; uint32_t* q = &g[3]; const uint32_t* e; e = g; e += t[i] % 100; g_expensive(p);\n"
+        "const uint8_t* b = (const uint8_t*)g; const uintptr_t a = (uintptr_t)(g + 64 + t[i] % 100) & ~(uintptr_t)3;\n"
+        "struct s s = {g, 3}, c = s; s = c; for (const uint32_t* end = p + 3; p < end; ++p) out[i] += *p + p[1];\n"
+        "out[i] += *e + g[0] + *q + b[t[i] % 99] + *(const uint32_t*)a + ((uint32_t)(a - (uintptr_t)g) & 63) + s.p[1] + of(c) +\n"
+        "*(const uint16_t*)(b + 4) + (uint32_t)(p - g);",
+        "struct s { const uint32_t* p; int n; };\nstatic uint32_t of(struct s s) { return s.p[s.n]; }\n"
+        "static uint32_t g[256] = {5, 4, 3, 2, 1};",
+    ).replace("uint32_t* q = &g[3]", "const uint32_t* q = &g[3]"),
+    "pointers to elements of the lookup's own": whole(
+        "uint32_t* p = g + i; *p = t[i]; struct s* const q = &s[i]; q->a = *p; uint32_t *o = out, *r = m[i]; o += i; *o = 1;\n"
+        "g_expensive(&t[q->a]); p[0] += 2; q->b = t[t[i]]; memcpy(&g[i], p, 4); *r = t[i], r[1] = 4;\n"
+        "int k = 0; while (k < i) ++k;\n h[k] = 5; for (k = 0; k < 256; ++k) if (k == i) break;\n h[k] += r[0] + r[1];\n"
+        "uint32_t* even = &twice[2 * i]; even[0] = 1, even[1] = t[i]; one[0].r[i] = t[i]; out[i] = one[0].r[i];\n"
+        "out[i] += g[i] + s[i].a * s[i].b + h[k] + twice[2 * i + 1];",
+        "struct s { uint32_t a, b; }; struct r { uint32_t r[256]; };",
+        before="uint32_t g[256], m[256][2], h[256], twice[512]; struct s s[256]; struct r one[1];",
+    ),
+    "falls through, with GNU's word for it": whole(
+        "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; __attribute__((fallthrough)); case 1: x *= 3; break;\n"
+        "case 2: { x--; __attribute__((__fallthrough__)); } default:; } out[i] = x;"
+    ),
     "sums of many kinds": whole(
         "uint32_t x = t[i]; if (x & 1) { g_expensive(&t[x]); x = t[x]; } s += (int)(x * 0.3) + f(x) + q[x & 1].n + *q[0].p;\n"
         "s -= two + __builtin_popcount(x) + ((void)x, -(int)x) + (x & 4 ? 1 : (int)sizeof x); out[i] = x;",
