@@ -239,8 +239,10 @@ def plain_type(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> c_ast.Node:
 
 def as_parameter(kind: c_ast.Node, typedefs: dict[str, c_ast.Node]) -> c_ast.Node:
     """The type that a parameter has which is declared with type `kind`: arrays are pointers, also those that a typedef
-    names, whose qualifiers are those of the elements (C11, 6.7.6.3)."""
+    names, whose qualifiers are those of the elements, and functions are pointers (C11, 6.7.6.3)."""
     plain = plain_type(kind, typedefs)
+    if isinstance(plain, c_ast.FuncDecl):
+        return c_ast.PtrDecl([], kind, kind.coord)
     if not isinstance(plain, c_ast.ArrayDecl):
         return kind
     inner = plain.type if plain is kind else copy.deepcopy(plain.type)

@@ -211,6 +211,12 @@ GOTO = {  # where group prefetching refuses, or which it has no way to get wrong
         "uint32_t a[3] = {t[i], 1, 2}; out[i] = h(t, a) + a[1];",
         "static uint32_t h(const uint32_t* t, uint32_t* p) { g_expensive(&t[*p]); return t[*p] + (uint32_t)sizeof p; }",
     ),
+    "a function as a parameter": whole(
+        "out[i] = apply(sq, sq, t, t[i]);",
+        "typedef uint32_t of(uint32_t);\nstatic uint32_t sq(uint32_t x) { return x * x; }\n"
+        "static uint32_t apply(uint32_t f(uint32_t), of g, const uint32_t* t, uint32_t x) {\n"
+        "  g_expensive(&t[x]);\n  return f(t[x]) + g(x); }",
+    ),
     "nothing before a comma": whole(
         "uint32_t x = t[i]; uint32_t y = (touch(t, x), t[x]); out[i] = y;",
         "static void touch(const uint32_t* t, uint32_t x) { (void)t, (void)x; g_expensive(&t[x]); }",
