@@ -409,9 +409,9 @@ class NIDS : public Element, public KeepsGpuState {
  *
  *  Handlers: `alerts` (r): alerts so far; `lost` (r): alerts that EVE could not take; `forgotten` (r): what thresholds
  *  and xbits have forgotten before its time; `gave_up` (r): searches for a pcre that reached a limit. By rule: `counts`
- *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`,
- *  `unfollowed`, `bad_checksum`, `no_ack`, `with_rst`, `with_syn`, `bad_ack`, `old_timestamp` and `beyond_window` (segments), and
- *  `lost_dialogues` (connections).
+ *  of the NIDS. Statistics: `alerts`, `gave_up`, `lost` if any were; with STREAM `gaps`, `unfollowed`, `bad_checksum`,
+ *  `no_ack`, `with_rst`, `with_syn`, `bad_ack`, `old_timestamp` and `beyond_window` (segments), and `lost_dialogues`
+ *  (connections).
  *
  *  Errors: NIDS is none of this chain; EVE cannot be written, or a NIDS reads it (RULES, VARIABLES, CLASSIFICATION);
  *  STREAM without FLOWS, FLOWS or MEMORY without STREAM;

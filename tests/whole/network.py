@@ -93,7 +93,8 @@ class Namespace:
         self.address, self.device = address.split("/")[0], device
 
     def wait_for_devices(self, *devices):
-        """A device that is up drops what it is to send, without an error, until the kernel's worker has seen its link."""
+        """A device that is up drops what it is to send, without an error, until the kernel's worker has seen its
+        link."""
         for device in devices:
             wait_until(
                 lambda d=device: " qdisc noop " not in self.call("ip", "link", "show", d), what=f"{device}'s link"
