@@ -33,7 +33,7 @@ TEST(NidsRules, Sizes) {
 
 TEST(NidsRules, WhatMayStandOnce) {
   for (const char* name :
-       {"sid:2", "rev:2", "gid:2", "priority:2", "msg:\"a\"", "classtype:a", "dsize:2", "flow:established"})
+       {"sid:2", "rev:2", "gid:1", "priority:2", "msg:\"a\"", "classtype:a", "dsize:2", "flow:established"})
     EXPECT_EQ(refusal(std::string(name) + "; " + name + "; " + (std::string_view(name) == "sid:2" ? "" : "sid:2;")),
               "f:1: sid 2: it has two of the option " + std::string(name).substr(0, std::string(name).find(':')));
   const std::string why = " (startswith is an offset of 0 and a depth)";
