@@ -451,8 +451,10 @@ def test_suricata_judges_fields(heddle, tmp_path):
     flags += ["flags:!PA", "flags:!0", "flags:S; flags:!A", "flags: A , 12"]
     tcp = ["seq:1", "tcp.seq:2", "ack:0", "tcp.ack:1", "window:0", "tcp.window:!0", "window:512"]
     icmp = ["itype:8", "itype:!8", "itype:<5", "itype:>14", "itype:3<>11", "itype:3-11", "itype:<=3", "icode:0"]
+    icmp += ["itype:=8", "icode:!=0"]
     icmp += ["icode:!0", "icode:>1", "icode:0<>3", "icmp_id:1", "icmp_seq:2", "itype:8; icode:0; icmp_id:0; icmp_seq:0"]
     plain = ["ttl:2", "ttl:!2", "ttl:<3", "ttl:>3", "ttl:<=3", "ttl:>=3", "ttl:1-4", "ttl:1<>4", "tos:8", "tos:!8"]
+    plain += ["ttl:=2", "ttl:!=2"]
     plain += ["tos:x18", "id:0", "id:3", "sameip", "sameip; ttl:1", "fragoffset:0", "fragoffset:>1", "fragoffset:<2"]
     plain += [f"fragbits:{m}{bits}" for m in ("", "*", "!") for bits in ("M", "D", "R", "MD", "MDR")]
     # Without another option Suricata asks for the protocol once a flow only.
@@ -471,7 +473,7 @@ def test_suricata_judges_datagrams_by_their_length(heddle, tmp_path):
     words = ["EVIL", "evil", "0000", "mark"]
     rules = [("udp", f'content:"{word}"') for word in words]
     rules += [("udp", f'content:"{word}"; {where}') for word in words for where in ("endswith", "isdataat:!1,relative")]
-    rules += [("udp", f"dsize:{size}") for size in ("0", "4", ">7")] + [("udp", 'content:!"EVIL"')]
+    rules += [("udp", f"dsize:{size}") for size in ("0", "4", "=8", ">7")] + [("udp", 'content:!"EVIL"')]
     packets = []
     for number in range(300):
         text = "".join(rng.choice(words) for _ in range(rng.randint(0, 4))).encode()

@@ -24,44 +24,45 @@ namespace heddle {
  *          sid:1; rev:2; classtype:web-application-attack;)
  *
  *  Actions, protocols, names of options, `any` and the words of flow may be in letters of any case. Actions: alert,
- *  pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets
- *  only, as flow:no_stream), tcp-stream (connections only, as flow:only_stream), udp, icmp (ICMP and ICMPv6), icmpv4,
- *  icmpv6, and http, smtp, ftp, ssh, smb, tls and dns (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any,
- *  lists, ranges, `!`, variables. `any` is for both versions, and what names addresses of one version only for that
- *  one: `!10.0.0.0/8` matches no IPv6 address, and `[10.0.0.0/8,
- *  !2001:db8::/32]` all of IPv6 but these (as in Suricata). `->` or `<>`. Options: content with nocase, offset, depth,
- *  distance, within, startswith, endswith, fast_pattern (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m,
- *  x, A, E, G, B, R and those for buffers of HTTP, what names buffers of application protocols, isdataat, byte_test,
- *  byte_jump, byte_extract, base64_decode and base64_data (see NIDSConfirm), dsize (N, !N, <N, >N, <=N, >=N, A<>B or
- *  A-B for what lies between both), flow (to_server or from_client, to_client or from_server; established,
- *  not_established or stateless; only_stream or no_stream), stream_size, flowbits and xbits (see NIDSConfirm),
- *  threshold and detection_filter (track by_src, by_dst, by_both or by_rule), fields of headers, noalert (the rule does
- *  all but alert), sid, rev, gid, msg, classtype, priority; metadata, reference, rawbytes and target are read and
- *  ignored. Lines `var`, `ipvar`, `portvar NAME VALUE` set variables. VARIABLES: a file of such lines that is read
- *  first. CLASSIFICATION: a file of lines `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and
- *  severity of alerts. What asks for anything else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default
- *  false; `heddle run` and `check --skip-unsupported` set it where a chain does not say it), left out: standard error
- *  then has how many rules ask for what, and lines and sids of the first three, and the handler `unsupported` has all.
- *  STREAM: whether rules are looked for in TCP connections, and in the application protocols of these, as well, however
- *  these are cut into segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. It leaves out
- *  segments with a wrong checksum: for captures taken where network cards were yet to fill it in, give it CHECKSUM
- *  false. EVE: without
+ *  pass, drop, reject. Protocols: ip (or any), ipv4 (or ip4), ipv6 (or ip6), tcp, tcp-pkt (packets only, as
+ *  flow:no_stream), tcp-stream (connections only, as flow:only_stream), udp, icmp (ICMP and ICMPv6), icmpv4, icmpv6,
+ *  and http, smtp, ftp, ssh, smb, tls and dns (see NIDSConfirm). Addresses, of IPv4 and IPv6, and ports: any, lists,
+ *  ranges, `!`, variables. `any` is for both versions, and what names addresses of one version only for that one:
+ *  `!10.0.0.0/8` matches no IPv6 address, and `[10.0.0.0/8, !2001:db8::/32]` all of IPv6 but these (as in Suricata).
+ *  `->` or `<>`. Options: content with nocase, offset, depth, distance, within, startswith, endswith, fast_pattern
+ *  (alone, `only`, or OFFSET,LENGTH), pcre with options i, s, m, x, A, E, G, B, R and those for buffers of HTTP, what
+ *  names buffers of application protocols, isdataat, byte_test, byte_jump, byte_extract, base64_decode and base64_data
+ *  (see NIDSConfirm), dsize (N or =N, !N or !=N, <N, >N, <=N, >=N, A<>B or A-B for what lies between both), flow
+ *  (to_server or from_client, to_client or from_server; established, not_established or stateless; only_stream or
+ *  no_stream), stream_size, flowbits and xbits (see NIDSConfirm), threshold and detection_filter (track by_src, by_dst,
+ *  by_both or by_rule), fields of headers, noalert (the rule does all but alert), sid, rev, gid, msg, classtype,
+ *  priority; metadata, reference, rawbytes and target are read and ignored. Lines `var`, `ipvar`, `portvar NAME VALUE`
+ *  set variables. VARIABLES: a file of such lines that is read first. CLASSIFICATION: a file of lines
+ *  `config classification: NAME,DESCRIPTION,PRIORITY`, for the category and severity of alerts. What asks for anything
+ *  else is refused, by line and sid, or, with SKIP_UNSUPPORTED true (default false; `heddle run` and
+ *  `check --skip-unsupported` set it where a chain does not say it), left out: standard error then has how many rules
+ *  ask for what, and lines and sids of the first three, and the handler `unsupported` has all. STREAM: whether rules
+ *  are looked for in TCP connections, and in the application protocols of these, as well, however these are cut into
+ *  segments, default false; NIDSConfirm does it, so all packets of TCP are candidates. It leaves out segments with a
+ *  wrong checksum: for captures taken where network cards were yet to fill it in, give it CHECKSUM false. EVE: without
  *  output 1, a file for alerts. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in
  *  flight, wait (true, default) or drop ("no_slot").
  *
  *  Fields of headers (Suricata 7.0, 8.3 to 8.6): ttl, tos, id, ip_proto (or a protocol's name), fragoffset, seq, ack,
  *  window, itype, icode, icmp_id and icmp_seq are N (decimal, or hexadecimal behind 0x or x), !N, <N, >N, <=N, >=N, or
- *  A<>B or A-B for what lies between both. flags and fragbits are letters, FSRPAUEC12 and MDR: these are set and no
- *  others; with + others may be, with * one will do, with ! one is clear; flags:0 is none, and letters behind a comma
- *  do not matter. sameip: source and destination are one. TCP's may also be tcp.flags, tcp.seq, tcp.ack, tcp.window. A
- *  packet without the field does not match, and rules with any but ip_proto see packets only. IPv6 packets have no tos,
- *  id and fragbits; ttl is their hop limit, ip_proto the protocol behind their extension headers, itype, icode and the
- *  identifiers those of ICMPv6, and fragoffset the number in a fragment header, if there is one (Suricata 7.0.10
- *  compares with eight times that). Suricata 7.0.10 finds less than that with * and ! of flags and + of fragbits, its
- *  manual notwithstanding.
+ *  A<>B or A-B for what lies between both; = may stand before N. flags and fragbits are letters, FSRPAUEC12 and MDR:
+ *  these are set and no others; with + others may be, with * one will do, with ! one is clear; flags:0 is none, and
+ *  letters behind a comma do not matter. sameip: source and destination are one. TCP's may also be tcp.flags, tcp.seq,
+ *  tcp.ack, tcp.window. A packet without the field does not match, and rules with any but ip_proto see packets only.
+ *  IPv6 packets have no tos, id and fragbits; ttl is their hop limit, ip_proto the protocol behind their extension
+ *  headers, itype, icode and the identifiers those of ICMPv6, and fragoffset the number in a fragment header, if there
+ *  is one (Suricata 7.0.10 compares with eight times that). Suricata 7.0.10 finds less than that with * and ! of flags
+ *  and + of fragbits, its manual notwithstanding.
  *
  *  Of rules with the same gid and sid, a later one with a higher rev takes the place of the one before, and standard
  *  error says so; any other is an error, and so is a rule whose contents need more payload than its dsize allows.
+ *  Unlike in Suricata 7.0.10, `dsize:!N` is true of packets without payload, too, and a negated content with endswith
+ *  of payloads in which it stands elsewhere only.
  *
  *  Each rule has a fast pattern: the content so marked, or, without that or if it is negated, the longest that is not.
  *  Output 0: packets in which no such pattern of a rule for their protocol and ports occurs; no rule matches them.

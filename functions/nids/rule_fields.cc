@@ -130,7 +130,7 @@ std::optional<Refusal> parse_numbers(std::string_view name, std::string_view tex
   }
   const char sign = rest.empty() ? '\0' : rest.front();
   if (sign == '!' || sign == '<' || sign == '>') rest.remove_prefix(1);
-  const bool equal = (sign == '<' || sign == '>') && rest.starts_with('=');
+  const bool equal = rest.starts_with('=');
   if (equal) rest.remove_prefix(1);
   if (!is_value(rest, number)) return refusal;
   if ((sign == '<' && !equal && number == 0) || (sign == '>' && !equal && number == largest))

@@ -12,6 +12,7 @@ namespace heddle::nids {
 namespace {
 
 constexpr int kMaxBytes = 65535;
+constexpr int kMaxDistance = 1 << 20;  // as in Suricata
 constexpr size_t kMaxContentBytes = 255;
 constexpr uint32_t kLeastUrgent = INT32_MAX;
 
@@ -99,7 +100,7 @@ std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text,
   const Refusal refusal{which + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
   uint32_t low = 0, high = kMaxBytes, number = 0;
   if (text.starts_with('!')) {
-    if (!to_number(text.substr(1), number, 0u, high)) return refusal;
+    if (!to_number(text.substr(text.starts_with("!=") ? 2 : 1), number, 0u, high)) return refusal;
     sizes = Ranges(number, number).inverted(UINT32_MAX);
     return std::nullopt;
   }
@@ -115,7 +116,7 @@ std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text,
   }
   const bool less = text.starts_with('<'), more = text.starts_with('>');
   if (less || more) text.remove_prefix(1);
-  const bool equal = text.starts_with('=') && (less || more);
+  const bool equal = text.starts_with('=');
   if (equal) text.remove_prefix(1);
   if (!to_number(text, number, 0u, high)) return refusal;
   if (less && !equal && number == 0) return Refusal{which + " matches nothing"};
@@ -337,10 +338,11 @@ class Options {
   /** A number of bytes, or the name of a variable that a byte_extract before it has read. */
   std::optional<Refusal> where(const Option& option) {
     const bool is_distance = option.name == "distance";
+    const int most = is_distance || option.name == "within" ? kMaxDistance : kMaxBytes;
     int value = 0, variable = -1;
     if (const auto found = std::ranges::find(variables_, option.value); found != variables_.end())
       variable = static_cast<int>(found - variables_.begin());
-    else if (!to_number(option.value, value, is_distance ? -kMaxBytes : 0, kMaxBytes))
+    else if (!to_number(option.value, value, is_distance ? -most : 0, most))
       return Refusal{std::string(option.name) + " " + in_quotes(option.value) +
                      " is neither a number of bytes nor a variable that a byte_extract before it has read"};
     if (auto refusal = take_place(option.name)) return refusal;

@@ -63,6 +63,8 @@ TEST(NidsRules, ReadFields) {
   takes("ttl: 1 - 4", Field::ttl, {2, 3}, {1, 4});
   takes("tos:x18", Field::tos, {24}, {18});
   takes("id:<=3", Field::id, {0, 3}, {4});
+  takes("id:=3", Field::id, {3}, {2, 4});
+  takes("ttl:!=3", Field::ttl, {2, 4}, {3});
   takes("id:0x10", Field::id, {16}, {10});
   takes("fragoffset:>0", Field::fragment_offset, {1, 8191}, {0});
   takes("ip_proto:!PIM", Field::ip_protocol, {0, 102, 104}, {103});
@@ -99,6 +101,8 @@ TEST(NidsRules, FieldsThatAreWrong) {
   const std::pair<const char*, std::string> cases[] = {
       {"ttl:256", "ttl '256' is not a number, 0 to 255" + form},
       {"ttl:", "ttl '' is not a number, 0 to 255" + form},
+      {"ttl:==1", "ttl '==1' is not a number, 0 to 255" + form},
+      {"ttl:=!1", "ttl '=!1' is not a number, 0 to 255" + form},
       {"ttl:!", "ttl '!' is not a number, 0 to 255" + form},
       {"ttl:1<>x", "ttl '1<>x' is not a number, 0 to 255" + form},
       {"id:-1", "id '-1' is not a number, 0 to 65535" + form},

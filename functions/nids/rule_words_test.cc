@@ -21,7 +21,8 @@ TEST(NidsRules, Sizes) {
     for (const uint32_t size : in) EXPECT_TRUE(rule.sizes.contains(size)) << dsize << " " << size;
     for (const uint32_t size : out) EXPECT_FALSE(rule.sizes.contains(size)) << dsize << " " << size;
   };
-  takes("!7", {0, 6, 8, 70000}, {7});
+  for (const char* not_seven : {"!7", "!=7"}) takes(not_seven, {0, 6, 8, 70000}, {7});
+  takes("=7", {7}, {6, 8});
   takes("3-6", {4, 5}, {3, 6});
   takes("300", {300}, {299, 301});
   takes("<300", {0, 299}, {300});
@@ -29,6 +30,16 @@ TEST(NidsRules, Sizes) {
   takes("<=300", {0, 300}, {301});
   takes(">=300", {300, 70000}, {299});
   takes("300<>400", {301, 399}, {300, 400});
+}
+
+TEST(NidsRules, DistancesMayBeLong) {
+  const Signature rule = one("content:\"a\"; content:\"b\"; distance:-1048576; within:1048576;");
+  EXPECT_EQ(rule.contents[1].distance, -1048576);
+  EXPECT_EQ(rule.contents[1].within, 1048576);
+  for (const std::string place : {"distance:1048577", "distance:-1048577", "within:1048577", "offset:65536"})
+    EXPECT_NE(refusal("sid:1; content:\"a\"; content:\"b\"; " + place + ";").find("is neither a number of bytes nor"),
+              std::string::npos)
+        << place;
 }
 
 TEST(NidsRules, WhatMayStandOnce) {
