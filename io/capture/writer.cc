@@ -151,8 +151,8 @@ const std::string& Writer::failure() const {
 
 bool Writer::flush(bool waits) {
   if (at_ == current().start.get()) return true;
-  const uint32_t used = filled_.load(std::memory_order_relaxed) + 1 - emptied_.load(std::memory_order_acquire);
-  if (!waits && thread_.joinable() && used >= kBuffers) return false;
+  const bool busy = filled_.load(std::memory_order_relaxed) != emptied_.load(std::memory_order_acquire);
+  if (!waits && thread_.joinable() && busy) return false;
   hand_over();
   return true;
 }

@@ -49,7 +49,8 @@ class Writer {
   void write(const Record& record) { write(record.data, record.captured, record.original, record.timestamp_ns); }
 
   /** Hands what is buffered to the system without waiting until it is there. For readers of a pipe: otherwise they see
-   *  packets only in blocks of a buffer. May wait as write(), or, with `waits` false, returns false. */
+   *  packets only in blocks of a buffer. May wait as write(), or, with `waits` false, returns false while the system
+   *  has not taken all that it was handed before. */
   bool flush(bool waits = true);
 
   /** As Output::set_stopping(). */
