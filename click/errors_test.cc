@@ -216,5 +216,15 @@ TEST(ErrorsTest, Nearest) {
   EXPECT_EQ(in_quotes(std::string_view("a\0\n", 3)), "'a\\x00\\x0a'");
 }
 
+TEST(ErrorsTest, KeysAreNotQuoted) {
+  const std::string key(32, 'a'), text(100, 'z');
+  EXPECT_EQ(in_quotes(key), "'...'");
+  EXPECT_EQ(in_quotes("enc 0x" + key + "F0 96 "), "'enc 0x... 96 '");
+  EXPECT_EQ(in_quotes(key.substr(1) + "-" + key + "-"), "'" + key.substr(1) + "-...-'");
+  EXPECT_EQ(in_quotes(text.substr(0, 70) + key + text), "'" + text.substr(0, 70) + "..." + text.substr(0, 7) + "...'");
+  EXPECT_EQ(in_quotes(text.substr(0, 80)), "'" + text.substr(0, 80) + "'");
+  EXPECT_EQ(in_quotes(""), "''");
+}
+
 }  // namespace
 }  // namespace heddle::click

@@ -72,13 +72,21 @@ std::vector<std::string_view> words_of(std::string_view text, size_t most) {
 }
 
 std::string in_quotes(std::string_view text) {
-  constexpr size_t kMax = 80;  // bytes
+  constexpr size_t kMax = 80, kKeyDigits = 32;  // bytes; so many digits in a row may be a key, which nobody may read
+  std::string shown;
+  while (!text.empty()) {
+    const size_t digits = std::min(text.find_first_not_of("0123456789abcdefABCDEF"), text.size());
+    const size_t part = std::min(digits + 1, text.size());
+    if (digits >= kKeyDigits) shown += "...";
+    shown += digits >= kKeyDigits ? text.substr(digits, part - digits) : text.substr(0, part);
+    text.remove_prefix(part);
+  }
   std::string result = "'";
-  for (const char c : text.substr(0, kMax)) {
+  for (const char c : shown.substr(0, kMax)) {
     const auto byte = static_cast<unsigned char>(c);
     result += byte < 0x20 || byte == 0x7f ? format("\\x%02x", byte) : std::string(1, c);
   }
-  return result + (text.size() > kMax ? "...'" : "'");
+  return result + (shown.size() > kMax ? "...'" : "'");
 }
 
 }  // namespace heddle

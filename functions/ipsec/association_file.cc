@@ -6,9 +6,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <array>
+#include <cctype>
 #include <iterator>
+#include <set>
 #include <span>
-#include <unordered_set>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 
 #include "core/mistakes.h"
@@ -20,6 +24,7 @@ namespace heddle::ipsec {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
+constexpr uint32_t kMaxOfSpi = 1000;  // they are looked through one after the other
 
 /** What begins a line that says nothing of packets here. */
 constexpr std::string_view kIgnored[] = {"coa", "crypto", "dir", "if_id", "lastused", "lifetime", "output-mark"};
@@ -83,7 +88,10 @@ class Parser {
     if (std::max(now_.sent, now_.seen) > INT64_MAX) return "seq and oseq must be below 2^63";
     if (!now_.sa.extended && std::max(now_.sent, now_.seen) > UINT32_MAX)
       return "seq and oseq have 32 bits without flag esn";
-    if (!spis_.insert(now_.sa.spi).second) return "another association before it has the same SPI";
+    if (!ends_.emplace(now_.sa.spi, now_.sa.ip6, now_.sa.destination, std::to_array(now_.sa.destination6)).second)
+      return "another association before it has the same SPI and destination";
+    if (++with_spi_[now_.sa.spi] > kMaxOfSpi)
+      return format("more than %u associations have its SPI; give it another", kMaxOfSpi);
     if (list_.size() == kMaxAssociations) return format("there are more than %zu associations", kMaxAssociations);
     return "";
   }
@@ -123,7 +131,8 @@ class Parser {
     if (first.empty()) return;
     if (first == "src") return begin(words);
     if (begun_ == 0) throw Mistake{"expected 'src ADDRESS dst ADDRESS', which begins an association"};
-    if (in_statistics_ || (in_context_ && is_bitmap(first))) return;
+    if (std::exchange(in_statistics_, false) && is_statistics(first, words)) return;
+    if (in_context_ && is_bitmap(first)) return;
     if (first == "proto") {
       protocol(words);
     } else if (first == "replay-window") {
@@ -329,6 +338,12 @@ class Parser {
     return word.size() == 8 && word.find_first_not_of("0123456789abcdef") == word.npos;
   }
 
+  /** The line behind 'stats:', such as "replay-window 0 replay 0 failed 0". `words`: behind the first. */
+  static bool is_statistics(std::string_view first, Words words) {
+    words.take();
+    return first == "replay-window" && words.take() == "replay";
+  }
+
   void selector(Words& words) {
     once(has_selector_, "a line 'sel'");
     Selector& s = now_.selector;
@@ -416,12 +431,13 @@ class Parser {
 
   Mistakes mistakes_;
   AssociationList list_;
-  std::unordered_set<uint32_t> spis_;
+  std::set<std::tuple<uint32_t, bool, uint32_t, std::array<uint32_t, 4>>> ends_;  // SPIs and destinations
+  std::unordered_map<uint32_t, uint32_t> with_spi_;
   FileAssociation now_;
   size_t line_ = 0, begun_ = 0;  // begun_: line of the association that lines belong to, 0: none
   size_t mistakes_before_ = 0;   // that one
   bool has_protocol_ = false, has_spi_ = false, has_cipher_ = false, has_hash_ = false, has_selector_ = false;
-  bool in_context_ = false, in_statistics_ = false;  // behind 'anti-replay esn context:', and 'stats:'
+  bool in_context_ = false, in_statistics_ = false;  // behind 'anti-replay esn context:', and right behind 'stats:'
 };
 
 struct Descriptor {
@@ -437,6 +453,18 @@ struct Wiping {
   ~Wiping() { explicit_bzero(text.data(), text.size()); }
 };
 
+/** What messages call a file. What is given in place of a path may be associations, whose keys nobody may read
+ *  there. */
+std::string shown(const std::string& path) {
+  constexpr size_t kKeyDigits = 16;
+  size_t digits = 0;
+  for (const char c : path) {
+    digits = std::isxdigit(static_cast<unsigned char>(c)) ? digits + 1 : 0;
+    if (digits == kKeyDigits || c == '\0' || is_blank(c)) return "FILE (not shown, for it may have keys)";
+  }
+  return "'" + path + "'";
+}
+
 }  // namespace
 
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors) {
@@ -444,16 +472,21 @@ AssociationList parse_associations(std::string_view text, const std::string& pat
 }
 
 AssociationList read_association_file(const std::string& path, std::vector<std::string>& errors) {
+  if (path.find('\0') != path.npos) throw Error("cannot read the associations: FILE is no path, for it has zero bytes");
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};
   struct stat status;
   if (file.number < 0 || ::fstat(file.number, &status) != 0)
-    throw Error(format("cannot read the associations in '%s': %s; give the path of a readable file", path.c_str(),
-                       strerror(errno)));
+    throw Error(format("cannot read the associations in %s: %s; give the path of a readable file, not associations",
+                       shown(path).c_str(), strerror(errno)));
   if (!S_ISREG(status.st_mode))
     throw Error(format("cannot read the associations in '%s': it is no ordinary file", path.c_str()));
   if ((status.st_mode & 077) != 0)
     throw Error(format("'%s' holds keys and has mode %04o, so that others than its owner may use it; chmod 0600 it",
                        path.c_str(), static_cast<unsigned>(status.st_mode & 07777)));
+  if (status.st_uid != 0 && status.st_uid != ::geteuid())
+    throw Error(
+        format("'%s' holds keys and belongs to user %u, who may use it; chown it to user %u, who runs this program",
+               path.c_str(), status.st_uid, ::geteuid()));
   if (static_cast<size_t>(status.st_size) > kMaxFileBytes)
     throw Error(format("'%s' has more than %zu bytes", path.c_str(), kMaxFileBytes));
   std::string text(static_cast<size_t>(status.st_size), '\0');
@@ -464,6 +497,9 @@ AssociationList read_association_file(const std::string& path, std::vector<std::
     if (got < 0) throw Error(format("cannot read the associations in '%s': %s", path.c_str(), strerror(errno)));
     if (got == 0) break;
   }
+  if (::memchr(text.data(), '\0', size) != nullptr)
+    throw Error(
+        format("'%s' holds no associations, for it has zero bytes; give the path of a text file", path.c_str()));
   return parse_associations(without_byte_order_mark(std::string_view(text).substr(0, size)), path, errors);
 }
 

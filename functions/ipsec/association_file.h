@@ -57,7 +57,7 @@ constexpr size_t kMaxAssociations = 100000, kLargestWindow = 4096;
  *  at most 100 mistakes; none of them quotes the file, which holds keys. */
 AssociationList parse_associations(std::string_view text, const std::string& path, std::vector<std::string>& errors);
 
-/** The same of a file. Throws Error when it cannot be read, or when others than its owner may. */
+/** The same of a file. Throws Error when it cannot be read, or when others than this program's user and root may. */
 AssociationList read_association_file(const std::string& path, std::vector<std::string>& errors);
 
 }  // namespace heddle::ipsec

@@ -111,7 +111,15 @@ TEST(AssociationFile, SaysWhatIsWrongByLineAndNoKey) {
        "f:8: this association has a cipher already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
       {kTunnel + "sel src 10.1.0.0/16 dst 10.2.0.0/16\n",
        "f:8: this association has a line 'sel' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
-      {kTunnel + kTunnel, "f:8: another association before it has the same SPI"},
+      {kTunnel + kTunnel, "f:8: another association before it has the same SPI and destination"},
+      {std::string("src 2001:db8::1\0zz dst 2001:db8::2\n", 35), "f:1: src is followed by no IP address"},
+      {kTunnel.substr(0, kTunnel.find("\tsel")) + std::string("sel src ::1\0/8 dst ::/0\n", 24),
+       "f:7: src is followed by no IP prefix"},
+      {kTunnel + "stats:\n  replay-window 0 replay 0 failed 0\nsel src 10.1.0.0/16 dst bogus\n",
+       "f:10: this association has a line 'sel' already; does a line 'src ADDRESS dst ADDRESS' miss before it?"},
+      {kTunnel + "stats:\nmark 0x5\n",
+       "f:9: 'mark' is not supported: packets have no marks here; take the line out, and have IPsecSequence choose by "
+       "SPI or BY"},
       {"src 1.2.3.4 dst 1.2.3\n", "f:1: dst is followed by no IP address"},
   };
   for (auto& [text, error] : cases) {
@@ -354,6 +362,70 @@ TEST(AssociationFile, RefusesFilesThatOthersMayRead) {
   std::filesystem::remove(path);
   EXPECT_THROW(read_association_file(path, errors), Error);
   EXPECT_THROW(read_association_file("/tmp", errors), Error);
+}
+
+/** What reading `path` throws. */
+std::string refusal(const std::string& path) {
+  std::vector<std::string> errors;
+  try {
+    read_association_file(path, errors);
+  } catch (const Error& error) {
+    return error.what();
+  }
+  ADD_FAILURE() << "it has been read";
+  return "";
+}
+
+TEST(AssociationFile, ShowsNothingThatMayBeAssociationsInPlaceOfAPath) {
+  for (const std::string& text : {kTunnel, kTunnel.substr(0, kTunnel.find(' ', 5)), kKey, kKey.substr(2),
+                                  "enc\t" + kKey.substr(0, 6), "a/" + kKey.substr(0, 18), "x " + kKey}) {
+    const std::string why = refusal(text);
+    EXPECT_NE(why.find("FILE (not shown, for it may have keys): No such file or directory; give the path of a readable "
+                       "file, not associations"),
+              why.npos)
+        << why;
+  }
+  EXPECT_EQ(refusal("/nowhere/0011223344556/x").find("cannot read the associations in '/nowhere/0011223344556/x': No"),
+            0u);
+  EXPECT_EQ(refusal(std::string("/dev/null\0", 10) + kKey).find("00112233"), std::string::npos);
+}
+
+TEST(AssociationFile, RefusesFilesThatAreAnothers) {
+  if (::geteuid() != 0) GTEST_SKIP() << "only root gives files away";
+  const std::string path = "/tmp/heddle_association_file_owner_" + std::to_string(getpid());
+  std::ofstream(path) << kTunnel;
+  ::chmod(path.c_str(), 0600);
+  ASSERT_EQ(::chown(path.c_str(), 1234, 0), 0);
+  EXPECT_EQ(refusal(path), "'" + path +
+                               "' holds keys and belongs to user 1234, who may use it; chown it to user 0, who "
+                               "runs this program");
+  ASSERT_EQ(::chown(path.c_str(), 0, 0), 0);
+  std::vector<std::string> errors;
+  EXPECT_EQ(read_association_file(path, errors).size(), 1u);
+  std::filesystem::remove(path);
+}
+
+TEST(AssociationFile, RefusesZeroBytes) {
+  const std::string path = "/tmp/heddle_association_file_zero_" + std::to_string(getpid());
+  std::ofstream(path) << kTunnel << '\0';
+  ::chmod(path.c_str(), 0600);
+  EXPECT_EQ(refusal(path), "'" + path + "' holds no associations, for it has zero bytes; give the path of a text file");
+  std::filesystem::remove(path);
+}
+
+TEST(AssociationFile, OneSpiIsThatOfSeveralReceivers) {
+  const auto to = [](const std::string& ends) {
+    return ends + "\nproto esp spi 5000 mode tunnel\naead rfc4106(gcm(aes)) " + kKey + " 128\n";
+  };
+  const auto list = read(to("src 10.0.0.1 dst 10.0.0.2") + to("src 10.0.0.2 dst 10.0.0.1") + to("src ::1 dst ::2") +
+                         to("src ::2 dst ::1"));
+  EXPECT_EQ(list.size(), 4u);
+  EXPECT_EQ(mistakes(to("src ::1 dst ::2") + to("src 10.0.0.1 dst 10.0.0.2") + to("src ::3 dst ::2")),
+            std::vector<std::string>{"f:7: another association before it has the same SPI and destination"});
+  std::string many;
+  for (int i = 0; i <= 1000; ++i) many += to(format("src 10.0.0.1 dst 10.1.%d.%d", i / 250, i % 250));
+  EXPECT_EQ(mistakes(many),
+            std::vector<std::string>{"f:3001: more than 1000 associations have its SPI; give it another"});
 }
 
 TEST(AssociationFile, TakesAHundredThousand) {

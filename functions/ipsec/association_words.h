@@ -72,6 +72,12 @@ T number_of(std::string_view word, const char* name) {
   return value;
 }
 
+/** An address of IPv6; false if it is none. */
+inline bool read_six(std::string_view word, void* six) {
+  return word.size() < INET6_ADDRSTRLEN && word.find('\0') == word.npos &&
+         ::inet_pton(AF_INET6, std::string(word).c_str(), six) == 1;
+}
+
 /** An outer address: `six`, as it lies, or, as a number, `four`. Whether it is one of IPv6. */
 inline bool read_address(std::string_view word, const char* name, uint32_t& four, uint32_t (&six)[4]) {
   click::Ipv4Address address;
@@ -79,8 +85,7 @@ inline bool read_address(std::string_view word, const char* name, uint32_t& four
     four = address.value;
     return false;
   }
-  if (word.size() >= INET6_ADDRSTRLEN || ::inet_pton(AF_INET6, std::string(word).c_str(), six) != 1)
-    throw Mistake{format("%s is followed by no IP address", name)};
+  if (!read_six(word, six)) throw Mistake{format("%s is followed by no IP address", name)};
   return true;
 }
 
@@ -93,8 +98,7 @@ inline bool read_prefix(std::string_view word, const char* name, Prefix& prefix)
   }
   const size_t slash = word.find('/');
   uint8_t bytes[16];
-  const std::string address(word.substr(0, std::min(slash, size_t{INET6_ADDRSTRLEN})));
-  if (slash == word.npos || ::inet_pton(AF_INET6, address.c_str(), bytes) != 1)
+  if (slash == word.npos || !read_six(word.substr(0, slash), bytes))
     throw Mistake{format("%s is followed by no IP prefix", name)};
   const uint32_t length = number_of(word.substr(slash + 1), name);
   if (length > 128) throw Mistake{format("%s is followed by no IP prefix", name)};

@@ -2,6 +2,7 @@
 
 #include "click/arguments.h"
 #include "core/error.h"
+#include "core/text_file.h"
 #include "functions/ipsec/ipsec.h"
 
 namespace heddle {
@@ -16,7 +17,7 @@ void IPsecReplay::configure(click::Arguments& arguments) {
 void IPsecReplay::link(const Directory& directory) {
   const std::vector<Element*> named = directory(decap_name_);
   decap_ = named.size() == 1 ? dynamic_cast<IPsecDecap*>(named[0]) : nullptr;
-  if (decap_ == nullptr) throw Error("DECAP: '" + decap_name_ + "' is not an IPsecDecap of this chain");
+  if (decap_ == nullptr) throw Error("DECAP: " + in_quotes(decap_name_) + " is not an IPsecDecap of this chain");
   if (before != std::vector<Element*>{decap_} || decap_->behind != std::vector<Element*>{this})
     throw Error("DECAP: packets of '" + decap_name_ + "' must come here, at once, and no others; write " + decap_name_ +
                 " -> " + name);
