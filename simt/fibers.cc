@@ -84,6 +84,7 @@ void Block::make_fibers(unsigned count) {
   const size_t bytes = (count - fibers_) * kStackBytes;
   void* memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) fail("no memory for the stacks of a block's threads");
+  madvise(memory, bytes, MADV_DONTDUMP);  // they may hold keys
   stacks_.emplace_back(memory, bytes);
   all_fibers.fetch_add(count - fibers_, std::memory_order_relaxed);
   const bool guarded = fibers_of_all() <= kManyFibers;

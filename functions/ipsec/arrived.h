@@ -104,7 +104,8 @@ HEDDLE_HD Arrived arrived_of(const uint8_t* packet, uint32_t available, const Ta
   uint32_t protocol = 0;
   Arrived to = detail::find_payload(packet, available, protocol);
   if (to.reason != kGood) return to;
-  if (protocol == kProtocolUdp && !to.ip6 && to.end >= to.esp + 8) {
+  if (protocol == kProtocolUdp && !to.ip6) {
+    if (to.end < to.esp + kUdpBytes) return {kShort};
     to.port = static_cast<uint16_t>(swapped16(number16(packet + to.esp + 2)));
     if (!takes_port(to.port)) to.reason = kNotEsp;
     if (to.reason == kGood) detail::open_udp(packet, to);

@@ -17,6 +17,8 @@ Burst::Burst() : manager_(alloc_mb_mgr(0)) {
   init_mb_mgr_auto(manager_.get(), nullptr);
   if (imb_get_errno(manager_.get()) != 0)
     throw Error(format("intel-ipsec-mb does not run on this CPU: %s", imb_get_strerror(imb_get_errno(manager_.get()))));
+  memory_.allocate(kMax * sizeof *ivs_);
+  ivs_ = reinterpret_cast<uint8_t(*)[16]>(memory_.data());
 }
 
 void Burst::begin(int count) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "functions/ipsec/details.h"
+#include "functions/ipsec/secret_memory.h"
 
 namespace heddle::ipsec {
 
@@ -49,7 +50,9 @@ class Burst {
   std::unique_ptr<IMB_MGR, Free> manager_;
   int count_ = 0;
   IMB_JOB* jobs_[kMax];
-  alignas(16) uint8_t ivs_[kMax][16], headers_[kMax][16];
+  SecretMemory memory_;
+  uint8_t (*ivs_)[16];  // [kMax], with nonces, which are part of the key
+  alignas(16) uint8_t headers_[kMax][16];
   Tag tags_[kMax];
 };
 
