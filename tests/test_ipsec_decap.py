@@ -248,6 +248,41 @@ def test_outer_headers_of_ip6(heddle, tmp_path, mode):
     assert drops == {reason: reasons.count(reason) for reason in set(reasons)}
 
 
+def test_udp_without_room_for_its_header_is_short(heddle, tmp_path, mode):
+    of = ipsec.Association(0x1001, cipher="gcm", port=4500)
+    ends = {"src": ipsec.SOURCE, "dst": ipsec.DESTINATION}
+    udp = bytes(UDP(sport=4500, dport=4500)) + bytes(60)
+    cut = [IP(**ends, proto=17, len=20 + size) / udp for size in range(8)]
+    whole = [
+        (IP(**ends) / UDP(sport=4500, dport=port) / (b"\xff" * n)) for port, n in ((4500, 1), (4501, 1), (4500, 0))
+    ]
+    found, drops, _ = opened(heddle, tmp_path, [ether(bytes(one)) for one in cut + whole], mode, of)
+    assert found == []
+    assert drops == {"short": 9, "keepalive": 1, "not_esp": 1}
+
+
+def test_receivers_may_choose_one_spi(heddle, tmp_path, mode):
+    """An association is that of SPI and destination (RFC 4301, 4.1), also of one key."""
+    ends = [("192.0.2.9", "192.0.2.1"), ("192.0.2.9", "192.0.2.2"), ("2001:db8::9", "2001:db8::1")]
+    ends += [("2001:db8::9", "2001:db8::2")]
+    all_ = [ipsec.Association(0x1001, ends=one, ip6=":" in one[0], cipher="gcm") for one in ends]
+    all_[1].cipher_key, all_[2].cipher_key = bytes(range(20)), bytes(range(20, 40))
+    packets = [inner(src=k + 1) for k in range(len(all_))]
+    esp = [sealed(padded(p), 5, of=of) for of, p in zip(all_, packets, strict=True)]
+    wrong = [
+        sealed(padded(packets[0]), 6, of=all_[k], outer=(IPv6 if k > 1 else IP)(src=ends[k][0], dst=to))
+        for k, to in ((0, "192.0.2.2"), (0, "192.0.2.3"), (2, "2001:db8::2"), (2, "2001:db8::3"))
+    ]
+    keys, source = files(tmp_path, all_, [ether(f) for f in [*esp, *wrong, *esp]])
+    chain = (
+        f"FromDump({quoted(source)}) -> d :: IPsecDecap({quoted(keys)}, OFFSET 14) -> r :: IPsecReplay(d)"
+        f" -> ToDump({quoted(tmp_path / 'out.pcap')})"
+    )
+    report = heddle.run(chain, *mode)
+    assert captures.frames(tmp_path / "out.pcap") == [ether(p) for p in packets]
+    assert (report.drops("d"), report.drops("r")) == ({"bad_icv": 2, "no_sa": 2}, {"replayed": 4})
+
+
 def test_what_is_authenticated_is_all_of_it(heddle, tmp_path, mode):
     """An ICV over less than SPI to trailer, of another key or cut to other places is wrong."""
     text = padded(inner(text=b"q" * 200))

@@ -1,11 +1,13 @@
 """IPsecSequence's MTU: what would get too long is cut before the tunnel, or its sender is told (RFC 4301, 8.2)."""
 
+import re
+
 import pytest
 from scapy.layers.inet import ICMP, IP, UDP
-from scapy.layers.inet6 import IPv6
+from scapy.layers.inet6 import ICMPv6PacketTooBig, IPv6
 from test_ipsec_suites import encap, ether, files
 from whole import captures, ipsec
-from whole.program import quoted
+from whole.program import ROOT, quoted
 
 FORMS = {
     "ctr-sha1": {},
@@ -82,6 +84,43 @@ def test_long_packets_are_cut_or_their_senders_told(heddle, tmp_path, mode):
     refused = [p for k, p in enumerate(packets) if k not in kept]
     assert [(m.dst, m[ICMP].type, m[ICMP].code, m[ICMP].nexthopmtu) for m in told] == [("10.1.2.3", 3, 4, inner)] * 3
     assert [bytes(m[ICMP].payload)[:28] for m in told] == [p[:28] for p in refused]
+
+
+def test_the_example_of_the_manual(heddle, tmp_path):
+    """Packets of IPv4 are cut, or their senders are told, and those of IPv6 are told, and nothing gets too long."""
+    page = (ROOT / "docs/elements/IPsecSequence.md").read_text(encoding="utf-8")
+    chain = re.search(r"Example:\n\n((?:    .*\n)+)", page)[1]
+    association = ipsec.Association(0x1001, cipher="gcm")
+    ends6 = {"src": "2001:db8::7", "dst": "2001:db8::8"}
+    packets = [packet(n, flags, 1 + n) for flags in ("", "DF") for n in range(1446, 1501)]
+    packets += [bytes(IPv6(**ends6) / UDP() / bytes(n - 48)) for n in (1280, 1446, 1447, 1500)]
+    keys, source = files(tmp_path, [association], [ether(p) for p in packets])
+    for name, path in (("in.pcap", source), ("tunnels.keys", keys)):
+        chain = chain.replace(name, quoted(path))
+    for name in ("out.pcap", "back.pcap"):
+        chain = chain.replace(name, quoted(tmp_path / name))
+    result = heddle.ok("run", "--device", "cpu", "-e", chain, "-h", "s.inner_mtu")
+    assert "1446" in result.out.split()
+    frames = captures.frames(tmp_path / "out.pcap")
+    assert max(map(len, frames)) == 14 + 1500
+    texts = [association.decrypt(f[14:], number) for number, f in enumerate(frames, 1)]
+    parts = {}
+    for one in (IP(text) for text in texts if text[0] >> 4 == 4):
+        parts.setdefault((one.id, "DF" in one.flags), {})[one.frag] = bytes(one)[20:]
+    whole = {key: b"".join(of[at] for at in sorted(of)) for key, of in parts.items()}
+    assert whole == {
+        (1 + n, flags == "DF"): packet(n, flags, 1 + n)[20:]
+        for n in range(1446, 1501)
+        for flags in ("", "DF")
+        if n == 1446 or not flags
+    }
+    assert sorted(len(text) for text in texts if text[0] >> 4 == 6) == [1280, 1446]
+    told = captures.frames(tmp_path / "back.pcap")
+    told4 = [IP(m) for m in told if m[0] >> 4 == 4]
+    assert {(m.dst, m[ICMP].type, m[ICMP].code, m[ICMP].nexthopmtu) for m in told4} == {("10.1.2.3", 3, 4, 1446)}
+    assert len(told4) == 54
+    told6 = [IPv6(m) for m in told if m[0] >> 4 == 6]
+    assert [(m.dst, m[ICMPv6PacketTooBig].mtu) for m in told6] == [("2001:db8::7", 1446)] * 2
 
 
 @pytest.mark.parametrize("mtu", ["255", "65536", "x"])

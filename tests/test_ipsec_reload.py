@@ -168,3 +168,32 @@ def test_associations_stay_where_a_gpu_numbers_or_judges_them(heddle, tmp_path):
     with running(heddle, tmp_path, chain, "--device", "simt") as (_, control):
         assert "'q' takes their numbers between GPU ports, where they cannot change" in refused(control, "e.reload")
         assert "'r' judges them between GPU ports, where they cannot change" in refused(control, "d.remove 0x1000")
+
+
+def test_destinations_tell_apart_what_has_one_spi(heddle, tmp_path):
+    one, two, six = (association(0x1000, number, ends=("192.0.2.9", f"192.0.2.{number}")) for number in (1, 2, 3))
+    for number, of in enumerate((one, two, six), 1):
+        of.lines = f"\tsel src 10.{number}.0.0/16 dst 10.0.0.0/8\n"
+    six.ends = ("2001:db8::9", "2001:db8::1")
+    keys, more = ipsec.write(tmp_path / "keys", [one, two]), ipsec.write(tmp_path / "more", [six])
+    chain = (
+        f"Idle -> e :: IPsecEncap({quoted(keys)}) -> d :: IPsecDecap({quoted(keys)}) -> Discard;"
+        f" Idle -> q :: IPsecSequence(f, SPI 0x3000) -> f :: IPsecEncap({quoted(tmp_path / 'other')}) -> Discard"
+    )
+    ipsec.write(tmp_path / "other", [association(0x3000)])
+    with running(heddle, tmp_path, chain) as (_, control):
+        control.write("d.add", str(more))
+        assert places(control.read("d.associations")) == {0: 0x1000, 1: 0x1000, 2: 0x1000}
+        assert "there is an association 0x00001000; remove it first" in refused(control, f"d.add {more}")
+        assert "there are several associations 0x00001000; say whose: remove SPI DST" in refused(
+            control, "d.remove 0x1000"
+        )
+        assert "there is no association 0x00001000 to 192.0.2.3" in refused(control, "d.remove 0x1000 192.0.2.3")
+        control.write("d.remove", "0x1000 192.0.2.1")
+        control.write("d.remove", "0x1000 2001:db8::1")
+        assert re.fullmatch(r"1 0x00001000 192\.0\.2\.9 192\.0\.2\.2 .*\n", control.read("d.associations"))
+        control.write("d.remove", "0x1000")
+        ipsec.write(more, [association(0x3000, 1, ends=("192.0.2.9", "192.0.2.1"))])
+        assert "there would be several associations 0x00003000, and an IPsecSequence names that SPI" in refused(
+            control, f"f.add {more}"
+        )

@@ -1,13 +1,15 @@
 """What RFC 4301 and RFC 6040 want of IPsecSequence, IPsecEncap and IPsecDecap beyond ESP itself; packets are
 Scapy's."""
 
+import re
+
 import pytest
 from scapy.layers.inet import IP, UDP
 from scapy.layers.inet6 import IPv6
 from test_hotconfig import running
 from test_ipsec_suites import decap, encap, ether, files
 from whole import captures, ipsec
-from whole.program import Report, quoted, wait_for_count
+from whole.program import ROOT, Report, quoted, wait_for_count
 
 GCM = {"cipher": "gcm"}
 
@@ -254,3 +256,23 @@ def test_a_new_configuration_counts_on(heddle, tmp_path, apart):
     assert numbers == [[1, 2, 3, 4, 5], [6, 7, 8]]
     assert [len(captures.frames(tmp_path / f"decap{n}.pcap")) for n in (1, 2)] == [5, 0]
     assert run.report.drops("r" if apart else "d") == {"replayed": 5}
+
+
+def test_messages_of_ike_are_kept(heddle, tmp_path):
+    """By the Classifier of IPsecEncap's manual: zeros there are a message's only of UDP to port 4500."""
+    page = (ROOT / "docs/elements/IPsecEncap.md").read_text(encoding="utf-8")
+    kept = re.search(r"Classifier\([^)]*42/00000000[^)]*\)", page)[0]
+    ends = {"src": ipsec.SOURCE, "dst": ipsec.DESTINATION}
+    ike = IP(**ends) / UDP(sport=500, dport=4500) / bytes(12)
+    others = [
+        IP(**ends) / UDP(sport=4500, dport=4501) / bytes(12),
+        IP(**ends) / UDP(sport=4500, dport=4500) / (b"\0\0\0\1" + bytes(8)),
+        IP(**ends, proto=6) / bytes(UDP(sport=500, dport=4500) / bytes(12)),
+        IP(**ends, proto=50) / bytes(32),
+    ]
+    source = captures.write(tmp_path / "in.pcap", [ether(bytes(p)) for p in (ike, *others)])
+    chain = f"FromDump({quoted(source)}) -> c :: {kept}"
+    chain += f"; c[0] -> ToDump({quoted(tmp_path / 'ike.pcap')}); c[1] -> ToDump({quoted(tmp_path / 'esp.pcap')})"
+    heddle.run(chain)
+    assert captures.frames(tmp_path / "ike.pcap") == [ether(bytes(ike))]
+    assert captures.frames(tmp_path / "esp.pcap") == [ether(bytes(p)) for p in others]

@@ -299,8 +299,8 @@ def test_lifetimes_end_and_are_announced(heddle, tmp_path, limits):
     assert len(captures.frames(middle)) == 7  # of 30 bytes: the seventh begins below 200
     assert "0 0x00001001 7 210 hard" in result.out
     said = [line for line in result.err.splitlines() if "limit" in line]
-    assert len(said) in (1, 2) and all(line.startswith("esp: association 0x00001001 has reached its ") for line in said)
-    assert "hard limit with 7 packets, 210 bytes" in said[-1]
+    assert len(said) == 2 and all(line.startswith("esp: association 0x00001001 has reached its ") for line in said)
+    assert "soft limit with " in said[0] and "hard limit with 7 packets, 210 bytes" in said[1]
     # The other end counts for itself, and only what is good.
     frames = [ether(limited.encrypt(IP(packet), n)) for n in range(1, 21)]
     frames = [f for frame in frames for f in (frame[:-1] + bytes([frame[-1] ^ 1]), frame)]
@@ -315,6 +315,32 @@ def test_lifetimes_end_and_are_announced(heddle, tmp_path, limits):
     assert [line for line in result.err.splitlines() if "soft limit" in line and "needs a successor" in line]
     assert len(captures.frames(middle)) == 9
     assert limited.cipher_key.hex()[:16] not in result.err + result.out
+
+
+@pytest.mark.parametrize("esn", [False, True])
+def test_the_end_of_numbers_is_announced_and_uses_no_lifetime(heddle, tmp_path, esn):
+    last = (1 << 63) - 1 if esn else (1 << 32) - 1
+    lines = "\tlimit: soft (INF)(packets), hard 5(packets)\n"
+    if not esn:
+        lines += f"\tanti-replay context: seq 0x0, oseq {last - 3:#x}, bitmap 0x0\n"
+    association = ipsec.Association(0x1001, lines=lines, cipher="gcm", esn=esn, sent=last - 3)
+    packet = bytes(IP(src="10.0.0.1", dst="10.0.0.2") / UDP() / b"xx")
+    keys, source = files(tmp_path, [association], [ether(packet)] * 9)
+    chain, options = encap(keys, source, tmp_path / "out.pcap"), ("--device", "cpu")
+    result = heddle("run", "--json", *options, "-e", chain)
+    assert result.code == 0 and Report(result.json).drops("s") == {"exhausted": 6}, result
+    said = f"esp: association 0x00001001 from {ipsec.SOURCE} to {ipsec.DESTINATION} has "
+    assert result.err == (
+        f"{said}few sequence numbers left: it needs a successor\n"
+        f"{said}used all its sequence numbers: its packets are dropped\n"
+    )
+    frames = captures.frames(tmp_path / "out.pcap")
+    assert [association.decrypt(f[14:], last - 2 + k) for k, f in enumerate(frames)] == [packet] * 3
+    result = heddle("run", *options, "-e", chain, "-h", "esp.lifetimes", "-h", "s.numbers")
+    assert f"0 0x00001001 3 {3 * len(packet)} fresh" in result.out and f"0 0x00001001 {last}\n" in result.out
+    ipsec.write(keys, [ipsec.Association(0x1001, lines=lines.replace("5", "2"), cipher="gcm", esn=esn, sent=last - 3)])
+    result = heddle("run", *options, "-e", chain, "-h", "esp.lifetimes", "-h", "s.numbers")
+    assert f"0 0x00001001 2 {2 * len(packet)} hard" in result.out and f"0 0x00001001 {last - 1}\n" in result.out
 
 
 SECONDS = "\tlifetime config:\n\t  expire add: soft {}(sec), hard {}(sec)\n\t  expire use: soft {}(sec), hard {}(sec)\n"

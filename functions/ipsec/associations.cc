@@ -35,6 +35,13 @@ bool same_outside(const FileAssociation& one, const FileAssociation& other) {
   return all(one) == all(other);
 }
 
+bool same_keys(const Association& one, const Association& other) {
+  return one.suite == other.suite && one.rounds == other.rounds && one.nonce == other.nonce &&
+         std::memcmp(one.round_keys, other.round_keys, sizeof one.round_keys) == 0 &&
+         std::memcmp(one.inner, other.inner, sizeof one.inner) == 0 &&
+         std::memcmp(one.outer, other.outer, sizeof one.outer) == 0;
+}
+
 const char* name_of(Lifetime::State state) {
   return state == Lifetime::State::hard ? "hard" : state == Lifetime::State::soft ? "soft" : "fresh";
 }
@@ -92,10 +99,21 @@ std::unique_ptr<Generation> Associations::successor(const AssociationList& list)
     seats[place].leaves = !seats[place].is_free();
     if (seats[place].is_free()) free.push_back(place);
   }
+  const auto is_there = [&old](uint32_t place, const FileAssociation& from) {
+    return place != kNone && old[place].has_destination_of(from.sa);
+  };
+  std::vector<uint32_t> places;
+  for (const FileAssociation& from : list) {
+    places.push_back(place_of(from.sa));
+    if (is_there(places.back(), from)) seats[places.back()].leaves = false;
+  }
   bool changes = false;
   size_t next_free = 0;
-  for (const FileAssociation& from : list) {
-    if (const uint32_t place = place_of(from.sa); place != kNone) {
+  for (size_t k = 0; k < list.size(); ++k) {
+    const FileAssociation& from = list[k];
+    const uint32_t place = places[k];
+    // One of another destination goes on only where no other does.
+    if (place != kNone && (seats[place].leaves || is_there(place, from))) {
       Seat& seat = seats[place];
       changes = changes || !same_outside(seat.from, from);
       const uint64_t iv_base = seat.from.sa.iv_base, seen = seat.from.seen;
@@ -171,14 +189,29 @@ Lifetime::Used Associations::used_of(const FileAssociation& from) {
 }
 
 uint32_t Associations::place_of(const Association& sa) const {
-  const uint32_t place = find(sa.spi);
-  if (place == kNone) return kNone;
-  const Association& mine = (*this)[place];
-  const bool same = mine.suite == sa.suite && mine.rounds == sa.rounds && mine.nonce == sa.nonce &&
-                    std::memcmp(mine.round_keys, sa.round_keys, sizeof mine.round_keys) == 0 &&
-                    std::memcmp(mine.inner, sa.inner, sizeof mine.inner) == 0 &&
-                    std::memcmp(mine.outer, sa.outer, sizeof mine.outer) == 0;
-  return same ? place : kNone;
+  int same = 0;
+  uint32_t any = kNone;
+  const uint32_t exact = current().find(sa.spi, [&](const Association& mine) {
+    if (!same_keys(mine, sa)) return false;
+    ++same, any = static_cast<uint32_t>(&mine - image().associations());
+    return mine.has_destination_of(sa);
+  });
+  return exact != kNone ? exact : same == 1 ? any : kNone;
+}
+
+uint32_t Associations::place_in(const Associations& other, uint32_t place) const {
+  const Association& sa = (*this)[place];
+  const uint32_t there = other.place_of(sa);
+  if (there == kNone || other[there].has_destination_of(sa)) return there;
+  int same = 0;  // of which any could be that one
+  current().find(sa.spi, [&](const Association& mine) { return (same += same_keys(mine, sa)) > 1; });
+  return same > 1 ? kNone : there;
+}
+
+bool Associations::has_several(uint32_t spi) const {
+  int count = 0;
+  current().find(spi, [&](const Association&) { return ++count > 1; });
+  return count > 1;
 }
 
 uint32_t Associations::shared_with(const Associations& other) const {
@@ -231,6 +264,7 @@ void Associations::take_over(Associations& old) {
     if (there == kNone) continue;
     Progress &mine = *current().progress(i), &its = *old.current().progress(there);
     mine.next = std::max(mine.next.load(), its.next.load());
+    if (mine.numbers.heard(its.numbers)) news_.add();
     if (!mine.numbered_elsewhere) set_iv_base(i, old[there].iv_base);
     mine.window.take_over(its.window);
     if (has_extended()) set_seen(i, mine.window.top());
@@ -271,16 +305,35 @@ void Associations::announce(const std::string& element) {
   const uint64_t news = news_.count();
   if (announced_.exchange(news, std::memory_order_relaxed) == news) return;
   for (uint32_t i = 0; i < all.count(); ++i) {
-    Lifetime* const life = life_of(i);
-    if (life == nullptr || !life->has_news()) continue;
-    const bool hard = life->state() == Lifetime::State::hard;
-    const std::string seconds =
-        life->timed() ? format(", %llu seconds", static_cast<unsigned long long>(life->seconds(time))) : "";
-    std::fprintf(stderr, "%s: association 0x%08x has reached its %s limit with %llu packets, %llu bytes%s: %s\n",
-                 element.c_str(), swapped(all[i].spi), hard ? "hard" : "soft",
-                 static_cast<unsigned long long>(life->packets()), static_cast<unsigned long long>(life->bytes()),
-                 seconds.c_str(), hard ? "its packets are dropped" : "it needs a successor");
+    if (Lifetime* const life = life_of(i)) announce_limits(element, i, *life, time);
+    if (all.has(i)) announce_numbers(element, i, all.progress(i)->numbers.news());
   }
+}
+
+void Associations::announce_limits(const std::string& element, uint32_t place, Lifetime& life,
+                                   Lifetime::Time now) const {
+  const unsigned reached = life.news();
+  if (reached == 0) return;
+  const std::string seconds =
+      life.timed() ? format(", %llu seconds", static_cast<unsigned long long>(life.seconds(now))) : "";
+  for (const unsigned limit : {Reached::kSoft, Reached::kHard})
+    if (const bool hard = limit == Reached::kHard; reached & limit)
+      std::fprintf(stderr, "%s: association 0x%08x has reached its %s limit with %llu packets, %llu bytes%s: %s\n",
+                   element.c_str(), swapped((*this)[place].spi), hard ? "hard" : "soft",
+                   static_cast<unsigned long long>(life.packets()), static_cast<unsigned long long>(life.bytes()),
+                   seconds.c_str(), hard ? "its packets are dropped" : "it needs a successor");
+}
+
+/** RFC 4303, 3.3.3, wants the addresses, too. */
+void Associations::announce_numbers(const std::string& element, uint32_t place, unsigned reached) const {
+  if (reached == 0) return;
+  std::string ends = addresses(place);
+  ends.replace(ends.find(' '), 1, " to ");
+  for (const unsigned limit : {Reached::kSoft, Reached::kHard})
+    if (const bool hard = limit == Reached::kHard; reached & limit)
+      std::fprintf(stderr, "%s: association 0x%08x from %s has %s: %s\n", element.c_str(), swapped((*this)[place].spi),
+                   ends.c_str(), hard ? "used all its sequence numbers" : "few sequence numbers left",
+                   hard ? "its packets are dropped" : "it needs a successor");
 }
 
 std::string Associations::addresses(uint32_t index) const {

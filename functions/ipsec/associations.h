@@ -14,6 +14,7 @@
 
 namespace heddle::ipsec {
 
+constexpr uint64_t kFewNumbers = uint64_t{1} << 28;  ///< when an association is to be replaced
 constexpr size_t kMaxPlaces = 2 * kMaxAssociations;  ///< of those that go and those that come in one change
 
 /** The security associations of an element, one generation after the other. An association that stays has the same
@@ -49,6 +50,9 @@ class Associations : public Table {
   /** Packets get them by their selectors, of which no two may be the same. */
   void chosen_by_selector() { by_selector_ = true; }
   bool is_chosen_by_selector() const { return by_selector_; }
+  /** Packets get the only one of this SPI. */
+  void chosen_by_spi(uint32_t spi) { chosen_spis_.push_back(spi); }
+  const std::vector<uint32_t>& chosen_spis() const { return chosen_spis_; }
 
   /** For packet threads, who fetch it anew for each batch, and handlers, of which only one runs at a time. */
   const Generation& current() const { return *current_.load(std::memory_order_acquire); }
@@ -65,6 +69,8 @@ class Associations : public Table {
   const Details& details(uint32_t place) const { return current().details(place); }
   static constexpr uint32_t kNone = Image::kNone;
   uint32_t find(uint32_t spi) const { return current().find(spi); }
+  /** Whether more than one has this SPI. */
+  bool has_several(uint32_t spi) const;
   const Selectors& selectors() const { return current().selectors(); }
   bool has_selectors() const { return current().has_selectors(); }
   const Selector& selector(uint32_t place) const { return current().selector(place); }
@@ -80,14 +86,21 @@ class Associations : public Table {
   /** The first association that is one of `other`'s, too: of the same SPI and keys; or kNone. */
   uint32_t shared_with(const Associations& other) const;
   /** The place of association `place` in `other`: that of the same SPI and keys, or kNone. */
-  uint32_t place_in(const Associations& other, uint32_t place) const { return other.place_of((*this)[place]); }
-  /** The place of the association of this SPI and these keys, or kNone. */
+  uint32_t place_in(const Associations& other, uint32_t place) const;
+  /** The place of the association of this SPI and these keys, or kNone: of several the one of this destination; one
+   *  alone may have another. */
   uint32_t place_of(const Association& sa) const;
   /** Those associations that `other` has as well, of the same SPI and keys, have their numbers from there. `other`
    *  takes nothing over when this is gone. */
   void numbered_by(Associations& other);
 
-  /** Writes a line to standard error for each association that has reached a limit since the last call. */
+  /** A packet got a number of which kFewNumbers or fewer are left, or none at all, for it is beyond the last. */
+  void count_down(const Generation& all, uint32_t place, uint64_t number) {
+    const unsigned limit = number > all[place].last_number() ? Reached::kHard : Reached::kSoft;
+    if (all.progress(place)->numbers.add(limit)) news_.add();
+  }
+  /** Writes a line to standard error for each limit that an association has reached since the last call, also of its
+   *  sequence numbers. */
   void announce(const std::string& element);
 
   /** What a GPU keeps of them. `fetch` brings numbers and windows up to where it is, or throws Error; `load` lets it
@@ -143,6 +156,8 @@ class Associations : public Table {
   /** How much the file says that an association has used. */
   static Lifetime::Used used_of(const FileAssociation& from);
   std::string addresses(uint32_t place) const;
+  void announce_limits(const std::string& element, uint32_t place, Lifetime& life, Lifetime::Time now) const;
+  void announce_numbers(const std::string& element, uint32_t place, unsigned reached) const;
 
   std::unique_ptr<Generation> newest_;
   std::atomic<const Generation*> current_{nullptr}, chosen_{nullptr};  // newest_, and what is given to new packets
@@ -154,6 +169,7 @@ class Associations : public Table {
   bool is_lent_ = false;  // another goes on with what is here, or gives it back
   LifetimeNews news_;
   std::atomic<uint64_t> announced_{0};
+  std::vector<uint32_t> chosen_spis_;
   std::vector<Associations*> followers_;  // that have numbers from here
   uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, counts_content_ = kNone;
   uint32_t front_bytes_ = 0, tail_bytes_ = 0;

@@ -146,6 +146,46 @@ TEST(Associations, EachLimitIsSaidOnce) {
   EXPECT_EQ(said(second), "");
 }
 
+std::string said(Associations& associations) {
+  testing::internal::CaptureStderr();
+  associations.announce("e");
+  return testing::internal::GetCapturedStderr();
+}
+
+// Both have come since somebody looked.
+TEST(Associations, ASoftLimitIsSaidBesideTheHardOne) {
+  AssociationList list = list_of({0x1001, 0x1002});
+  list[0].limits.soft_packets = 2, list[0].limits.hard_packets = 3;
+  list[1].limits.hard_packets = 3;
+  Associations all;
+  all.load(list, 0);
+  for (uint32_t place : {0u, 1u})
+    for (int packet = 0; packet < 3; ++packet) EXPECT_TRUE(all.take_life(place, 10, {}));
+  EXPECT_EQ(said(all),
+            "e: association 0x00001001 has reached its soft limit with 3 packets, 30 bytes: it needs a successor\n"
+            "e: association 0x00001001 has reached its hard limit with 3 packets, 30 bytes: its packets are dropped\n"
+            "e: association 0x00001002 has reached its hard limit with 3 packets, 30 bytes: its packets are dropped\n");
+  EXPECT_EQ(said(all), "");
+}
+
+TEST(Associations, TheEndOfNumbersIsSaidOnce) {
+  AssociationList list = list_of({0x1001, 0x1002});
+  list[0].sa.source = swapped(0x0a000001), list[0].sa.destination = swapped(0x0a000002);
+  Associations first, second;
+  first.load(list, 0), second.load(list, 0);
+  const auto count_down = [](Associations& all, uint64_t number) { all.count_down(all.current(), 0, number); };
+  count_down(first, UINT32_MAX - 1), count_down(first, UINT32_MAX);
+  const std::string begin = "e: association 0x00001001 from 10.0.0.1 to 10.0.0.2 has ";
+  EXPECT_EQ(said(first), begin + "few sequence numbers left: it needs a successor\n");
+  count_down(first, UINT32_MAX);
+  EXPECT_EQ(said(first), "");
+  second.take_over(first);
+  count_down(second, UINT32_MAX), count_down(second, uint64_t{UINT32_MAX} + 1);
+  EXPECT_EQ(said(second), begin + "used all its sequence numbers: its packets are dropped\n");
+  count_down(second, uint64_t{UINT32_MAX} + 2);
+  EXPECT_EQ(said(second), "");
+}
+
 int64_t wall_s() { return static_cast<int64_t>(RouterClock::wall_ns() / 1000000000); }
 
 // Nobody has sent a packet when they are reached.

@@ -114,6 +114,35 @@ TEST(AssociationChange, OtherAddressesAndTheSameKeysCountOn) {
   EXPECT_EQ(all.next_number(0), 8u);
 }
 
+// The key of RFC 4301 (4.1): a receiver chooses its SPIs, so two of them may choose the same.
+TEST(AssociationChange, DestinationsTellApartWhatHasOneSpiAndKey) {
+  FileAssociation a = association_of(0x1001), b = a, c = a;
+  a.sa.destination = 1, b.sa.destination = 2, c.sa.destination = 3;
+  Associations all, other;
+  all.load(AssociationList{a, b}, 0), other.load(AssociationList{b}, 0);
+  EXPECT_TRUE(all.has_several(a.sa.spi));
+  EXPECT_FALSE(other.has_several(a.sa.spi));
+  EXPECT_FALSE(all.has_several(swapped(0x1002)));
+  EXPECT_EQ(all.place_of(a.sa), 0u);
+  EXPECT_EQ(all.place_of(b.sa), 1u);
+  EXPECT_EQ(all.place_of(c.sa), kNone);
+  EXPECT_EQ(all.place_in(other, 0), kNone) << "it could be either";
+  EXPECT_EQ(all.place_in(other, 1), 0u);
+  all.take_numbers(0, 5), all.take_numbers(1, 7);
+  change(all, {b, a});
+  EXPECT_EQ(all.next_number(0), 6u);
+  EXPECT_EQ(all.next_number(1), 8u);
+  // What comes beside one that stays does not go on as that: numbers would be used twice with one key.
+  change(all, {b});
+  change(all, {c, b});
+  EXPECT_EQ(all.place_of(b.sa), 1u);
+  EXPECT_EQ(all.next_number(1), 8u);
+  const uint32_t place = all.place_of(c.sa);
+  EXPECT_EQ(place, 2u);
+  EXPECT_EQ(all.next_number(place), 1u);
+  EXPECT_NE(all[place].iv_base, all[1].iv_base);
+}
+
 TEST(AssociationChange, NothingIsDoneIfAllIsTheSame) {
   const AssociationList list{association_of(0x1001), association_of(0x1002)};
   Associations all;

@@ -28,16 +28,19 @@ AssociationList read(const std::string& file) {
 bool agree(const Generation& one, const Generation& other) {
   if (one.count() != other.count()) return false;
   for (uint32_t place = 0; place < one.count(); ++place)
-    if (one.has(place) != other.has(place) || one[place].spi != other[place].spi) return false;
+    if (one.has(place) != other.has(place) || one[place].spi != other[place].spi ||
+        (one.has(place) && !one[place].has_destination_of(other[place])))
+      return false;
   return true;
 }
 
-/** Whether the association goes to this address, which must be one. */
-bool goes_to_address(const Association& sa, std::string_view address) {
-  uint32_t four = 0, six[4] = {};
-  const bool is_six = read_address(address, "SPI", four, six);
-  if (is_six != sa.ip6) return false;
-  return is_six ? std::ranges::equal(six, sa.destination6) : swapped(four) == sa.destination;
+/** A Form of an association that goes to this address, which must be one. */
+Form form_to(std::string_view address) {
+  Form form{};
+  uint32_t four = 0;
+  form.ip6 = read_address(address, "SPI", four, form.destination6);
+  form.destination = swapped(four);
+  return form;
 }
 
 }  // namespace
@@ -82,6 +85,13 @@ void Changes::check(const AssociationList& list, const std::string& from) const 
       else
         errors.push_back(why);
     }
+    for (const Changes* member : members_)
+      for (const uint32_t spi : member->mine_.chosen_spis())
+        if (std::ranges::count(list, spi, [](const FileAssociation& one) { return one.sa.spi; }) > 1)
+          errors.push_back(
+              format("there would be several associations 0x%08x, and an IPsecSequence names that SPI; "
+                     "have `sel` lines or BY column choose there",
+                     swapped(spi)));
     if (std::ranges::any_of(members_, [](auto* member) { return member->mine_.is_chosen_by_selector(); })) {
       std::vector<Selector> selectors;
       for (const FileAssociation& one : list) selectors.push_back(one.selector);
@@ -121,7 +131,8 @@ void Changes::add(const std::string& file) {
     const AssociationList more = read(file);
     Mistakes mistakes(file, errors);
     for (const FileAssociation& one : more) {
-      if (mine_.find(one.sa.spi) != Associations::kNone)
+      const auto is_it = [&one](const Association& mine) { return mine.has_destination_of(one.sa); };
+      if (mine_.current().find(one.sa.spi, is_it) != Associations::kNone)
         mistakes.add(one.line, format("there is an association 0x%08x; remove it first", swapped(one.sa.spi)));
       else if (list.size() == kMaxAssociations)
         mistakes.add(one.line, format("there would be more than %zu associations", kMaxAssociations));
@@ -140,11 +151,16 @@ void Changes::remove(const std::string& which) {
     const std::string_view spi = words.take(), destination = words.take();
     const uint32_t number = number_of(spi, "remove");
     words.expect_end();
-    const auto is_it = [&](const FileAssociation& one) { return one.sa.spi == swapped(number); };
+    const Form to = destination.empty() ? Form{} : form_to(destination);
+    const auto is_it = [&](const FileAssociation& one) {
+      return one.sa.spi == swapped(number) && (destination.empty() || one.sa.has_destination_of(to));
+    };
     const auto found = std::ranges::find_if(list, is_it);
-    if (found == list.end() || (!destination.empty() && !goes_to_address(found->sa, destination)))
+    if (found == list.end())
       throw Mistake{format("there is no association 0x%08x%s%s", number, destination.empty() ? "" : " to ",
                            std::string(destination).c_str())};
+    if (std::ranges::find_if(found + 1, list.end(), is_it) != list.end())
+      throw Mistake{format("there are several associations 0x%08x; say whose: remove SPI DST", number)};
     list.erase(found);
   } catch (const Mistake& mistake) {
     throw Error(mistake.why + "; " + kStay);

@@ -107,11 +107,12 @@ int IPsecDecap::prepare(const Generation& all, Packet* packet, Work& to) const {
   to.arrived = arrived_of(header, length(packet) - link, [&](uint16_t port) { return all.image().takes_port(port); });
   if (to.arrived.reason != kGood) return to.arrived.reason;
   to.esp = header + to.arrived.esp;
-  to.sa = all.find(load_u32(to.esp));
+  to.sa = all.find(load_u32(to.esp), [header](const Form& one) {
+    return goes_to(one, [header](uint32_t at) { return load_u32(header + at); });
+  });
   if (to.sa == Associations::kNone) return kUnknown;
   const Form& sa = all[to.sa];
-  if (to.arrived.port != sa.destination_port || !goes_to(sa, [&](uint32_t at) { return load_u32(header + at); }))
-    return kUnknown;
+  if (to.arrived.port != sa.destination_port) return kUnknown;
   const uint32_t around = kEspBytes + sa.suite.iv_bytes() + sa.suite.icv_bytes;
   const uint32_t bytes = to.arrived.end - to.arrived.esp;
   if (bytes < around + kTrailerBytes || (bytes - around) % sa.suite.alignment() != 0) return kShort;

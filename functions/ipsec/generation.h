@@ -21,6 +21,7 @@ struct alignas(64) Progress {
   bool numbered_elsewhere = false;     ///< packets have theirs from another element's
   std::unique_ptr<Lifetime> lifetime;  ///< null: no limits
   ReplayWindow window;
+  Reached numbers;  ///< few are left (soft), or a packet got none (hard)
 };
 
 /** A place of a generation, which the column sa names. */
@@ -50,8 +51,12 @@ class Generation {
   /** Whether packets find it: the place is not free, nor is it left. */
   bool has(uint32_t place) const { return found_[place]; }
   uint32_t size() const { return size_; }  ///< how many they find
-  /** By SPI, in network byte order. */
+  /** By SPI, in network byte order; of several the one of the lowest place that `is_it` accepts. */
   uint32_t find(uint32_t spi) const { return image().find(spi); }
+  template <class IsIt>
+  uint32_t find(uint32_t spi, const IsIt& is_it) const {
+    return image().find(spi, is_it);
+  }
   /** By addresses of an inner packet. */
   uint32_t select(const Selector::Ends& ends) const { return selectors_.image().find(ends); }
   const Selectors& selectors() const { return selectors_; }
@@ -79,6 +84,11 @@ class Generation {
   bool take_life(uint32_t place, uint32_t bytes, Lifetime::Time now) const {
     Lifetime* const life = progress_[place]->lifetime.get();
     return life == nullptr || life->take(bytes, now);
+  }
+  /** Whether take_life() would say so. */
+  bool is_over(uint32_t place, Lifetime::Time now) const {
+    Lifetime* const life = progress_[place]->lifetime.get();
+    return life != nullptr && life->is_over(now);
   }
   /** The time for take_life(), which need not be asked for each packet of a batch. */
   Lifetime::Time now() const { return has_timed_ ? RouterClock::now() : Lifetime::Time{}; }

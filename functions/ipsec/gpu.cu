@@ -170,12 +170,12 @@ struct DecapTile {
     const Arrived arrived = arrived_of(packet, available, [&image](uint16_t port) { return image.takes_port(port); });
     if (arrived.reason != kGood) return arrived.reason;
     uint8_t* const esp = packet + arrived.esp;
-    const uint32_t index = image.find(gpu::load_u32(esp));
+    const uint32_t index = image.find(gpu::load_u32(esp), [packet](const Association& one) {
+      return goes_to(one, [packet](uint32_t at) { return gpu::load_u32(packet + at); });
+    });
     if (index == Image::kNone) return kUnknown;
     const Association& sa = image.associations()[index];
-    if (arrived.port != sa.destination_port ||
-        !goes_to(sa, [packet](uint32_t at) { return gpu::load_u32(packet + at); }))
-      return kUnknown;
+    if (arrived.port != sa.destination_port) return kUnknown;
     job.sa = &sa;
     job.suite = sa.suite, job.extended = sa.extended;
     const uint32_t bytes = arrived.end - arrived.esp, around = kStreamHead + sa.suite.icv_bytes;

@@ -20,11 +20,12 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *
  *      IPsecEncap(FILE [, keywords OFFSET, DEVICE, BLOCKING])
  *
- *  FILE: security associations, as `ip xfrm state` or `ip -s xfrm state` prints them; its mode must be 0600 or
- *  stricter, and keys appear nowhere else. Up to 100,000. OFFSET: where the IP header begins, default 0; what is before
- *  it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800 or, for IPv6, 0x86dd.
- *  DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true, default)
- *  or drop ("no_slot").
+ *  FILE: path of a file of security associations, as `ip xfrm state` or `ip -s xfrm state` prints them; its mode must
+ *  be 0600 or stricter, its owner this program's user or root, and keys appear nowhere else. Up to 100,000, of which no
+ *  two have one SPI and one destination, and up to 1,000 one SPI. OFFSET: where the IP header begins, default 0; what
+ *  is before it (an Ethernet header) stays before the outer header, and its last two bytes become 0x0800 or, for IPv6,
+ *  0x86dd. DEVICE: cpu or gpu; default: what --device says. BLOCKING: on a GPU with all slots in flight, wait (true,
+ *  default) or drop ("no_slot").
  *
  *  Of an association FILE may say:
  *
@@ -73,14 +74,14 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *
  *      reload          (w) reads FILE again; SIGHUP does it for all elements
  *      add PATH        (w) adds the associations of another such file
- *      remove SPI [DST]  (w) takes one away, if it goes to DST
+ *      remove SPI [DST]  (w) takes one away, if it goes to DST, which is wanted where several have the SPI
  *
- *  An association of the same SPI and keys goes on, whatever file it is from: its numbers, initialisation vectors,
- *  window and lifetime are those that it has, and not those of the file; addresses, mode, `encap`, flags and `sel` line
- *  may be others, but neither limits, window size nor `flag esn`. Others begin as the file says. One that goes and
- *  comes again is a new one, whose oseq and seq must say where it goes on. Packets that IPsecSequence has given an
- *  association leave with that, also if it goes meanwhile, but not from a Queue between the two, where such a packet is
- *  dropped ("no_sa"). When the handler returns, its keys have been wiped.
+ *  An association of the same SPI and keys goes on, whatever file it is from, and of several the one of the same
+ *  destination: its numbers, initialisation vectors, window and lifetime are those that it has, and not those of the
+ *  file; addresses, mode, `encap`, flags and `sel` line may be others, but neither limits, window size nor `flag esn`.
+ *  Others begin as the file says. One that goes and comes again is a new one, whose oseq and seq must say where it goes
+ *  on. Packets that IPsecSequence has given an association leave with that, also if it goes meanwhile, but not from a
+ *  Queue between the two, where such a packet is dropped ("no_sa"). When the handler returns, its keys have been wiped.
  *
  *  All IPsecEncaps with the same FILE change together, and one with another FILE may not have the same associations.
  *  What the chain was planned for stays: an association that needs more room before or behind packets than all at the
@@ -95,12 +96,13 @@ constexpr int kAnnounceUs = 100000;  ///< until reached limits are announced
  *  another FILE, and also where a GPU takes the numbers.
  *
  *  Errors: FILE cannot be read, others than its owner may use it, what is wrong in it by line; two associations with
- *  one SPI; on a GPU an association that this cannot do; numbers of an IPsecSequence for other associations, or of an
- *  IPsecDecap.
+ *  one SPI and destination; on a GPU an association that this cannot do; numbers of an IPsecSequence for other
+ *  associations, or of an IPsecDecap.
  *
  *  A NAT forgets an address that is silent: RFC 3948's keep-alives are a datagram of one byte, 255, every 20 seconds,
  *  which the last lines of the example send. Messages of IKE to the same port have four zeros behind the UDP header;
- *  before IPsecDecap a Classifier(42/00000000, -) keeps them.
+ *  before IPsecDecap a Classifier(23/11 36/1194 42/00000000, -) keeps those to port 4500, behind an Ethernet header and
+ *  an IPv4 header without options.
  *
  *  Example:
  *
@@ -154,9 +156,9 @@ class IPsecEncap : public Element, public Chooses, public ChecksSetter {
  *      IPsecSequence(ENCAP [, keywords SPI, BY, MTU, DEVICE])
  *
  *  ENCAP: the name of the IPsecEncap that the packets go to. It sets the columns sa, esp_sequence and esp_iv, which
- *  that reads. SPI: the association with this number gets all packets, while there is one. BY: `selector` (default):
- *  the one whose `sel` line in ENCAP's FILE has the inner addresses, with the longest destination prefix (without a
- *  `sel` line: all of IPv4 and IPv6); `column`: the one that the column sa says already.
+ *  that reads. SPI: the only association with this number gets all packets, while there is one. BY: `selector`
+ *  (default): the one whose `sel` line in ENCAP's FILE has the inner addresses, with the longest destination prefix
+ *  (without a `sel` line: all of IPv4 and IPv6); `column`: the one that the column sa says already.
  *
  *  Numbers rise by one a packet, in the order in which packets come to a thread, from what FILE says (oseq) on.
  *  Initialisation vectors are that number and a random one of this run, so that a FILE that is used again does not
@@ -169,7 +171,8 @@ class IPsecEncap : public Element, public Chooses, public ChecksSetter {
  *
  *  Where FILE gives an association limits, packets count by their length behind OFFSET. When one is reached, a line on
  *  standard error says so within a tenth of a second: a soft limit asks for a successor, a hard one ends the
- *  association, which has then had exactly so many packets, or, with bytes, the packet that got there.
+ *  association, which has then had exactly so many packets, or, with bytes, the packet that got there. On a CPU the
+ *  same is said of sequence numbers: when fewer than 2^28 are left, and when a packet gets none (RFC 4303, 3.3.3).
  *
  *  Seconds count from when FILE is read, by the router's clock (--simtime), whether packets come or not. If `lifetime
  *  current:` says when the association was added, and first used, in local time, as `ip -s xfrm state` does, what has
@@ -192,16 +195,20 @@ class IPsecEncap : public Element, public Chooses, public ChecksSetter {
  *  needs a new key), "expired" (it has reached a hard limit).
  *
  *  Errors: ENCAP is no IPsecEncap of this chain; its OFFSET is not where a CheckIPHeader on the way here has found the
- *  header; SPI is none of its FILE; another IPsecSequence takes numbers of the
- *  same association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this
+ *  header; SPI is that of no association of its FILE, or of several; another IPsecSequence takes numbers of the same
+ *  association for another IPsecEncap; BY is selector, and two associations have one selector; on a GPU what this
  *  cannot do.
  *
  *  Example:
  *
- *      FromDump(in.pcap) -> CheckIPHeader(14) -> s :: IPsecSequence(esp, SPI 0x1001, MTU 1500)
+ *      // aead rfc4106(gcm(aes)) KEY 128 over IPv4: inner_mtu is 1446.
+ *      FromDump(in.pcap) -> family :: Classifier(12/0800, 12/86dd);
+ *      family[0] -> CheckIPHeader(14) -> s :: IPsecSequence(esp, SPI 0x1001, MTU 1500)
  *        -> esp :: IPsecEncap(tunnels.keys, OFFSET 14) -> ToDump(out.pcap);
- *      s[1] -> f :: IPFragmenter(1450) -> IPsecSequence(esp, SPI 0x1001) -> esp;
- *      f[1] -> ICMPError(192.0.2.1, unreachable, needfrag, PMTU 1450) -> ToDump(back.pcap, ENCAP IP);
+ *      s[1] -> f :: IPFragmenter(1446) -> IPsecSequence(esp, SPI 0x1001, MTU 1500) -> esp;
+ *      f[1] -> ICMPError(192.0.2.1, unreachable, needfrag, PMTU 1446) -> back :: ToDump(back.pcap, ENCAP IP);
+ *      family[1] -> CheckIP6Header(OFFSET 14) -> s6 :: IPsecSequence(esp, SPI 0x1001, MTU 1500) -> esp;
+ *      s6[1] -> ICMP6Error(2001:db8::1, packettoobig, PMTU 1446) -> back;
  */
 class IPsecSequence : public Element, public Chooses, public KeepsGpuState {
  public:

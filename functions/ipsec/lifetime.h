@@ -44,6 +44,30 @@ class LifetimeNews {
   std::atomic<int64_t> due_ns_{kNever};
 };
 
+/** Which limits have been reached, and which of them have been announced. Any number of threads. */
+class Reached {
+ public:
+  static constexpr unsigned kSoft = 1, kHard = 2;
+  /** Whether one of these is new. */
+  bool add(unsigned limits) {
+    return (limits & ~all()) != 0 && (limits & ~all_.fetch_or(limits, std::memory_order_relaxed)) != 0;
+  }
+  unsigned all() const { return all_.load(std::memory_order_relaxed); }
+  /** Those since the last call. */
+  unsigned news() {
+    const unsigned now = all();
+    return now & ~announced_.exchange(now);
+  }
+  /** Nobody hears again of those of `old`; whether others are left to announce. No other thread uses either. */
+  bool heard(Reached& old) {
+    announced_ = old.announced_.exchange(old.all());
+    return (all() & ~announced_) != 0;
+  }
+
+ private:
+  std::atomic<unsigned> all_{0}, announced_{0};
+};
+
 /** How much of its limits an association has used. Any number of threads, which say what time it is by the router's
  *  clock; without limits in seconds any time will do. */
 class Lifetime {
@@ -68,10 +92,14 @@ class Lifetime {
     raise(packets(), bytes());
   }
 
+  /** Whether a hard limit has been reached. */
+  bool is_over(Time now) {
+    age(now);
+    return state() == State::hard;
+  }
   /** One more packet; false if a hard limit has been reached before. So bytes end within a packet of theirs. */
   bool take(uint32_t bytes, Time now) {
-    age(now);
-    if (state() == State::hard) return false;
+    if (is_over(now)) return false;
     const uint64_t packets = packets_.fetch_add(1, std::memory_order_relaxed);
     const uint64_t before = bytes_.fetch_add(bytes, std::memory_order_relaxed);
     if (packets >= limits_.hard_packets || before >= limits_.hard_bytes) {  // another thread has had the last one
@@ -87,8 +115,7 @@ class Lifetime {
   /** It is `now`, whether packets come or not. */
   void age(Time now) {
     const int64_t ns = ns_of(now);
-    if (ns >= soft_ns_.load(std::memory_order_relaxed)) raise(State::soft);
-    if (ns >= hard_ns_.load(std::memory_order_relaxed)) raise(State::hard);
+    raise(ns >= soft_ns_.load(std::memory_order_relaxed), ns >= hard_ns_.load(std::memory_order_relaxed));
   }
   /** Tells its news when the next of its limits in seconds is reached. */
   void expect_end() {
@@ -96,21 +123,20 @@ class Lifetime {
     if (state() != State::hard) news_.expect(hard_ns_);
   }
 
-  State state() const { return state_.load(std::memory_order_relaxed); }
-  /** Whether the state has risen since the last call. */
-  bool has_news() {
-    const State now = state();
-    return announced_.exchange(now) < now;
+  State state() const {
+    const unsigned reached = reached_.all();
+    return reached & Reached::kHard ? State::hard : reached & Reached::kSoft ? State::soft : State::fresh;
   }
+  /** Limits of Reached since the last call. */
+  unsigned news() { return reached_.news(); }
   /** Counts on from `old`, and says what that has not said yet. No other thread uses either. */
   void take_over(Lifetime& old) {
     packets_ = std::max(packets(), old.packets()), bytes_ = std::max(bytes(), old.bytes());
     added_ns_ = std::min(added_ns_.load(), old.added_ns_.load());
     first_packet_ns_ = std::min(first_packet_ns_.load(), old.first_packet_ns_.load());
     find_ends();
-    announced_ = old.announced_.exchange(old.state());
     raise(packets(), bytes());
-    if (announced_ < state()) news_.add();
+    if (reached_.heard(old.reached_)) news_.add();
   }
   uint64_t packets() const { return packets_.load(std::memory_order_relaxed); }
   uint64_t bytes() const { return bytes_.load(std::memory_order_relaxed); }
@@ -142,24 +168,18 @@ class Lifetime {
   }
 
   void raise(uint64_t packets, uint64_t bytes) {
-    raise(packets >= limits_.hard_packets || bytes >= limits_.hard_bytes   ? State::hard
-          : packets >= limits_.soft_packets || bytes >= limits_.soft_bytes ? State::soft
-                                                                           : State::fresh);
+    raise(packets >= limits_.soft_packets || bytes >= limits_.soft_bytes,
+          packets >= limits_.hard_packets || bytes >= limits_.hard_bytes);
   }
-  void raise(State to) {
-    State now = state();
-    while (now < to)
-      if (state_.compare_exchange_weak(now, to, std::memory_order_relaxed)) {
-        news_.add();
-        return;
-      }
+  void raise(bool soft, bool hard) {
+    if (reached_.add(soft * Reached::kSoft | hard * Reached::kHard)) news_.add();
   }
 
   Limits limits_;
   std::atomic<uint64_t> packets_, bytes_;
   std::atomic<int64_t> added_ns_, first_packet_ns_;                                     // of the router's clock
   std::atomic<int64_t> soft_ns_{LifetimeNews::kNever}, hard_ns_{LifetimeNews::kNever};  // when limits in seconds come
-  std::atomic<State> state_{State::fresh}, announced_{State::fresh};
+  Reached reached_;
   LifetimeNews& news_;
 };
 

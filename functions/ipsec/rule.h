@@ -53,6 +53,11 @@ struct Form {
   }
   /** The last number that it has. */
   HEDDLE_HD uint64_t last_number() const { return extended ? uint64_t{INT64_MAX} : UINT32_MAX; }
+  bool has_destination_of(const Form& other) const {
+    bool same = ip6 == other.ip6 && destination == other.destination;
+    for (int w = 0; w < 4; ++w) same = same && destination6[w] == other.destination6[w];
+    return same;
+  }
   /** Whether a GPU can do it. */
   bool fits_gpu() const { return suite.cipher != Cipher::aes_cbc; }
 };
@@ -100,7 +105,13 @@ struct alignas(256) Image {
   HEDDLE_HD uint32_t slot_of(uint32_t spi) const { return swapped(spi) * 2654435761u >> slot_shift; }
 
   static constexpr uint32_t kNone = ~0u;
-  /** The association of an SPI, in network byte order, or kNone. */
+  /** Of the associations of an SPI, in network byte order, the first that `is_it` accepts, or kNone. */
+  template <class IsIt>
+  HEDDLE_HD uint32_t find(uint32_t spi, const IsIt& is_it) const {
+    for (uint32_t at = slot_of(spi); slots()[at].spi != 0; at = (at + 1) & slot_mask)
+      if (slots()[at].spi == spi && is_it(associations()[slots()[at].index])) return slots()[at].index;
+    return kNone;
+  }
   HEDDLE_HD uint32_t find(uint32_t spi) const {
     for (uint32_t at = slot_of(spi); slots()[at].spi != 0; at = (at + 1) & slot_mask)
       if (slots()[at].spi == spi) return slots()[at].index;

@@ -6,6 +6,7 @@
 #include "click/arguments.h"
 #include "core/error.h"
 #include "core/load.h"
+#include "core/text_file.h"
 #include "functions/ipsec/headers.h"
 #include "functions/ipsec/ipsec.h"
 
@@ -26,7 +27,7 @@ void IPsecSequence::configure(click::Arguments& arguments) {
 void IPsecSequence::link(const Directory& directory) {
   const std::vector<Element*> named = directory(encap_name_);
   auto* encap = named.size() == 1 ? dynamic_cast<IPsecEncap*>(named[0]) : nullptr;
-  if (encap == nullptr) throw Error("ENCAP: '" + encap_name_ + "' is not an IPsecEncap of this chain");
+  if (encap == nullptr) throw Error("ENCAP: " + in_quotes(encap_name_) + " is not an IPsecEncap of this chain");
   associations_ = &encap->associations();
   if (associations_->count() > 0) check_offset(*this, associations_->image().link_bytes, encap_name_);
   check_counts_alone(directory);
@@ -39,6 +40,12 @@ void IPsecSequence::link(const Directory& directory) {
   only_ = associations_->find(htonl(spi_));
   if (only_ == Associations::kNone)
     throw Error(format("SPI: '%s' has no association with SPI 0x%08x", encap_name_.c_str(), spi_));
+  if (associations_->has_several(htonl(spi_)))
+    throw Error(
+        format("SPI: '%s' has several associations with SPI 0x%08x; leave SPI out, and have `sel` lines or BY "
+               "column choose",
+               encap_name_.c_str(), spi_));
+  associations_->chosen_by_spi(htonl(spi_));
 }
 
 void IPsecSequence::check_counts_alone(const Directory& directory) {
@@ -176,13 +183,17 @@ void IPsecSequence::run_cpu(Batch& batch) {
           batch.drop(i, kTooBig);
         continue;
       }
-      if (!all.take_life(sa, available(i), now)) {
-        batch.drop(i, kOver);
-        continue;
-      }
-      const uint64_t number = all.take_numbers(sa, 1);
+      // What gets no number uses no lifetime, and what has no lifetime left takes no number, unless another thread
+      // has had the last packet meanwhile.
+      const bool over = all.is_over(sa, now);
+      const uint64_t number = over ? 0 : all.take_numbers(sa, 1);
+      if (number > form.last_number() - kFewNumbers) associations_->count_down(all, sa, number);
       if (number > form.last_number()) {
         batch.drop(i, kExhausted);
+        continue;
+      }
+      if (over || !all.take_life(sa, available(i), now)) {
+        batch.drop(i, kOver);
         continue;
       }
       if (sas != nullptr) sas[i] = sa;
@@ -223,7 +234,7 @@ void IPsecSequence::handlers(Handlers& list) {
     uint32_t mtu = 0;
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), mtu);
     if (error != std::errc() || end != text.data() + text.size() || mtu < kMinMtu || mtu > kNoMtu)
-      throw Error(format("'%s' is no MTU from %u to %u", text.c_str(), kMinMtu, kNoMtu));
+      throw Error(in_quotes(text) + format(" is no MTU from %u to %u", kMinMtu, kNoMtu));
     mtu_ = mtu;
     table_.set_mtu(mtu);
   });

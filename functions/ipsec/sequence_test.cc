@@ -61,6 +61,17 @@ TEST(Ipsec, SequenceNumbersEnd) {
   EXPECT_EQ(out.drop("q.exhausted"), 3u);
 }
 
+TEST(Ipsec, SpiIsThatOfOneAssociation) {
+  std::string text = associations({{0x1001}}), other = text;
+  const KeyFile keys(text + other.replace(other.find("203.0.113.1"), 11, "203.0.113.2"));
+  const auto said = [&](const std::string& more) {
+    return mistakes("TestSource -> IPsecSequence(e" + more + ") -> e :: IPsecEncap(" + keys.path() + ") -> TestSink;");
+  };
+  EXPECT_NE(said(", SPI 0x1001").find("SPI: 'e' has several associations with SPI 0x00001001; leave SPI out"),
+            std::string::npos);
+  EXPECT_NE(said("").find("one selector"), std::string::npos);
+}
+
 TEST(Ipsec, SecondsEndAnAssociation) {
   for (const bool ended : {true, false}) {
     const std::string added = ended ? "2020-01-01 10:00:00" : "2090-01-01 10:00:00";
