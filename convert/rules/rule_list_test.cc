@@ -3,70 +3,17 @@
 
 #include "convert/rules/rule_list.h"
 
-#include <arpa/inet.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <array>
 
 #include "convert/rules/check.h"
+#include "convert/rules/rule_list_for_test.h"
 #include "convert/rules/terms.h"
 #include "core/error.h"
 
 namespace heddle::classifier {
 namespace {
-
-using Texts = std::vector<std::string>;
-
-/** That file, of IPv4 where it does not say. */
-RuleList read_file(const std::string& format, const std::string& text, Texts& mistakes) {
-  Texts of_any;
-  RuleList list = read_rule_list("f", text, {format, ""}, of_any);
-  if (!of_any.empty() && of_any.back().find("--family ip6") != std::string::npos)
-    return read_rule_list("f", text, {format, "", 4}, mistakes);
-  mistakes.insert(mistakes.end(), of_any.begin(), of_any.end());
-  return list;
-}
-
-/** A file's rules, as lines of a rule file. */
-Texts rules_of(const std::string& format, const std::string& text, Texts* errors = nullptr) {
-  Texts mistakes, lines;
-  const RuleList list = read_file(format, text, mistakes);
-  if (errors == nullptr) {
-    EXPECT_EQ(mistakes, Texts{}) << text;
-  }
-  for (const ListedRule& rule : list.rules) {
-    lines.push_back(text_of(rule.rule, action_text(rule.rule.next)));
-    Rule again;
-    EXPECT_EQ(parse_rule(lines.back(), list_actions(), again), "") << lines.back();
-    EXPECT_EQ(again, rule.rule) << lines.back() << " is read as " << text_of(again, action_text(again.next));
-  }
-  if (errors != nullptr) *errors = mistakes;
-  return lines;
-}
-
-/** What is wrong with a file, of which nothing may be kept. */
-Texts mistakes_of(const std::string& format, const std::string& text) {
-  Texts errors;
-  EXPECT_EQ(rules_of(format, text, &errors), Texts{}) << text;
-  return errors;
-}
-
-std::string nft(const std::string& family, const std::string& rule) {
-  return "table " + family + " t {\nchain c {\n" + rule + "\n}\n}\n";
-}
-
-std::string saved(const std::string& rule, const std::string& before = "", const std::string& after = "COMMIT\n") {
-  return before + "*filter\n:FORWARD DROP [0:0]\n:mine - [0:0]\n" + rule + "\n" + after;
-}
-
-/** Expects one mistake, in this line and with these words. */
-void expect_mistake(const std::string& format, const std::string& text, size_t line, const std::string& words) {
-  const Texts errors = mistakes_of(format, text);
-  ASSERT_EQ(errors.size(), 1u) << text;
-  EXPECT_TRUE(errors[0].starts_with("f:" + std::to_string(line) + ": ")) << errors[0];
-  EXPECT_NE(errors[0].find(words), std::string::npos) << errors[0];
-}
 
 // ---- What the fuzz targets found
 
@@ -289,102 +236,6 @@ TEST(RuleList, NamesWhatOfChainsIsNoRule) {
   EXPECT_EQ(list.left_out, 2u) << "one without a verdict, and one of INPUT";
   EXPECT_EQ(list.chain, "FORWARD");
   EXPECT_EQ(list.rules.size(), 1u);
-}
-
-// ---- nft: sets, DSCP, reject
-
-TEST(RuleList, NamedSetsAreTheirValues) {
-  const auto with_set = [](const std::string& set, const std::string& rule) {
-    return "table ip t {\nset s {\n" + set + "\n}\nchain c {\n" + rule + "\n}\n}\n";
-  };
-  const std::string addresses =
-      "type ipv4_addr\nflags interval\nelements = { 10.0.0.0/8, 192.0.2.1,\n192.0.2.7-192.0.2.9 }";
-  const Texts written = rules_of("nft", nft("ip", "ip saddr { 10.0.0.0/8, 192.0.2.1, 192.0.2.7-192.0.2.9 } drop"));
-  EXPECT_EQ(written.size(), 3u);
-  EXPECT_EQ(rules_of("nft", with_set(addresses, "ip saddr @s drop")), written);
-  EXPECT_EQ(rules_of("nft", with_set(addresses, "ip saddr != @s drop")),
-            rules_of("nft", nft("ip", "ip saddr != { 10.0.0.0/8, 192.0.2.1, 192.0.2.7-192.0.2.9 } drop")));
-  EXPECT_EQ(rules_of("nft", with_set("type ipv4_addr", "ip saddr @s drop")), Texts{}) << "it is empty";
-  EXPECT_EQ(rules_of("nft", with_set("type ipv4_addr", "ip saddr != @s drop")).size(), 1u);
-  expect_mistake("nft", with_set(addresses + "\ntimeout 1h", "ip saddr @s drop"), 10,
-                 "is not supported: the set '@s' has elements that come and go");
-  expect_mistake("nft", with_set("type ipv4_addr . inet_service", "ip saddr @s drop"), 6, "has concatenations");
-  expect_mistake("nft", with_set("elements = 1.2.3.4", "drop"), 3, "is not the elements of a set");
-  const Texts twice = mistakes_of("nft", nft("ip", "drop") + nft("ip", "accept"));
-  ASSERT_FALSE(twice.empty());
-  EXPECT_EQ(twice[0], "f:7: 'chain c' is not a chain that has not been there");
-}
-
-// Each address outside is in one rule, and the others in none. Rules are few, however many prefixes a range has.
-TEST(RuleList, AllButRangesOfIPv6) {
-  const auto of = [](const std::string& text) {
-    uint8_t bytes[16];
-    EXPECT_EQ(inet_pton(AF_INET6, text.c_str(), bytes), 1) << text;
-    std::array<uint32_t, 4> words{};
-    for (size_t i = 0; i < 16; ++i) words[i / 4] = words[i / 4] << 8 | bytes[i];
-    return words;
-  };
-  const auto matches = [](const Rule& rule, const std::array<uint32_t, 4>& address) {
-    if (address[0] < rule.low[kSource] || address[0] > rule.high[kSource]) return false;
-    return std::ranges::all_of(rule.more, [&](const Condition& condition) {
-      for (int word = 1; word < 4; ++word)
-        if (condition.place == word_of(kSource, word)) return condition.holds(address[static_cast<size_t>(word)]);
-      return condition == kIsIp6;
-    });
-  };
-  struct {
-    const char* ranges;
-    size_t rules;
-    Texts outside, inside;
-  } const cases[] = {
-      {"2001:db8::1-2001:db8::ff",
-       8,
-       {"::", "2001:db8::", "2001:db8::100", "2001:db7::1", "2001:db9::1", "2001:db8::1:0:0:7", "2001:db8::1:0:7"},
-       {"2001:db8::1", "2001:db8::80", "2001:db8::ff"}},
-      {"2001:db8::fffe:ffff:ffff-2001:db8:7:8:9:a:b:c",
-       14,
-       {"::1", "2001:db8::fffe:ffff:fffe", "2001:db8:7:8:9:a:b:d", "2001:db8:7:8:9:b::", "2001:db8:7:9::", "ff02::1"},
-       {"2001:db8::fffe:ffff:ffff", "2001:db8::1:0:0:0", "2001:db8:1::", "2001:db8:7:8:9:a:b:c"}},
-      {"{ ::-::ffff, 2001:db8::5, 2001:db8::7-2001:db8::f:1, ffff::-ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff }",
-       20,
-       {"::1:0", "2001:db8::4", "2001:db8::6", "2001:db8::f:2", "fffe::1"},
-       {"::", "::ffff", "2001:db8::5", "2001:db8::7", "2001:db8::e:ffff", "2001:db8::f:1", "ffff::", "ffff:1::"}},
-  };
-  for (const auto& one : cases) {
-    const std::string text = nft("ip6", std::string("ip6 saddr != ") + one.ranges + " drop");
-    EXPECT_LE(rules_of("nft", text).size(), one.rules) << one.ranges;
-    Texts errors;
-    const RuleList list = read_rule_list("f", text, {"nft", ""}, errors);
-    const auto count = [&](const std::string& address) {
-      return std::ranges::count_if(list.rules, [&](const ListedRule& rule) { return matches(rule.rule, of(address)); });
-    };
-    for (const std::string& address : one.outside) EXPECT_EQ(count(address), 1) << one.ranges << ", " << address;
-    for (const std::string& address : one.inside) EXPECT_EQ(count(address), 0) << one.ranges << ", " << address;
-    if (one.ranges[0] != '{') {
-      const std::string range = std::string("-A FORWARD -m iprange ! --src-range ") + one.ranges + " -j DROP";
-      EXPECT_EQ(rules_of("iptables", saved(range, "# Generated by ip6tables-save\n")), rules_of("nft", text));
-    }
-  }
-}
-
-TEST(RuleList, DscpIsSixBits) {
-  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x00/0x00 ";
-  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp ef drop")), Texts{any + "ip[1/1]=184-187 deny"});
-  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp { cs0, 0x01 } drop")),
-            (Texts{any + "ip[1/1]=0-3 deny", any + "ip[1/1]=4-7 deny"}));
-  EXPECT_EQ(rules_of("nft", nft("ip", "ip dscp < cs1 drop")).size(), 8u);
-  EXPECT_EQ(rules_of("nft", nft("ip6", "ip6 dscp 1 drop")),
-            Texts{"@::/0 ::/0 0 : 65535 0 : 65535 0x00/0x00 ip[0/2]=0x40/0xfc0 deny"});
-  expect_mistake("nft", nft("ip", "ip dscp 64 drop"), 3, "'64' is not a number up to 63");
-}
-
-TEST(RuleList, RejectIsDenyOfWhatCanBeAnswered) {
-  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 ";
-  EXPECT_EQ(rules_of("nft", nft("ip", "reject")), Texts{any + "0x00/0x00 deny"});
-  EXPECT_EQ(rules_of("nft", nft("inet", "reject with icmpx type admin-prohibited")), Texts{any + "0x00/0x00 deny"});
-  EXPECT_EQ(rules_of("nft", nft("inet", "reject with tcp reset")), Texts{any + "0x06/0xFF deny"});
-  EXPECT_EQ(rules_of("nft", nft("inet", "reject with icmp type host-unreachable comment \"a\"")),
-            Texts{any + "0x00/0x00 version=4 deny"});
 }
 
 // ---- Files that are cut off or misspelt
