@@ -241,6 +241,15 @@ def test_numbers_that_are_too_large(heddle, tmp_path):
     assert "its number is larger than 4294967294" in heddle.fails("rules", "check", path, "--format", "classbench")
 
 
+def test_no_numbers_are_left_behind_the_largest(heddle, tmp_path):
+    path = tmp_path / "rules"
+    path.write_text(f"4294967294 {ALL} allow\n")
+    chain = f"Idle -> MarkIPHeader -> Firewall({ALL} deny, RULES {quoted(path)}, DEFAULT deny) -> Discard"
+    assert "the last rule of RULES has number 4294967294, and those of the arguments" in heddle.fails(
+        "check", "-e", chain
+    )
+
+
 def test_rules_that_no_packet_can_hit_are_counted_at_the_start(heddle, tmp_path):
     path = tmp_path / "rules"
     path.write_text(f"{ALL} allow\n@10.0.0.0/8 0/0 {ANY} {ANY} 0x06/0xFF deny\n@::/0 ::/0 {ANY} {ANY} 0x06/0xFF deny\n")

@@ -61,6 +61,7 @@ std::vector<SetRule> RuleElement::read_rules(std::vector<std::string>& errors, c
         mistakes.add(one.line, error.what());
       }
   }
+  const uint32_t last = listed.empty() ? classifier::kNoRule : listed.back().number;
   for (const Rule& rule : own_rules_) listed.push_back({rule});
   std::vector<SetRule> rules;
   rules.reserve(listed.size());
@@ -68,8 +69,12 @@ std::vector<SetRule> RuleElement::read_rules(std::vector<std::string>& errors, c
   for (ListedRule& one : listed) {
     const uint64_t number = one.number == classifier::kNoRule ? next : one.number;
     if (number >= classifier::kNoRule) {
-      errors.push_back(
-          format("%zu rules in steps of %u need numbers above %u", listed.size(), step_, classifier::kNoRule - 1));
+      errors.push_back(last != classifier::kNoRule
+                           ? format("the last rule of RULES has number %u, and those of the arguments come behind it, "
+                                    "where numbers above %u would be needed; give it a lower number",
+                                    last, classifier::kNoRule - 1)
+                           : format("%zu rules in steps of %u need numbers above %u; make STEP smaller", listed.size(),
+                                    step_, classifier::kNoRule - 1));
       break;
     }
     rules.push_back({static_cast<uint32_t>(number), classifier::kNoId, std::move(one.rule)});
