@@ -162,6 +162,20 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
 # ---- explain as the chain
 
 
+def test_explain_does_not_guess_what_the_capture_lacks(heddle, tmp_path):
+    rules = tmp_path / "rules"
+    rules.write_text(f"@0/0 0/0 {ANY} 80 : 80 0x06/0xFF flags=2/18 deny\n{ALL} allow\n")
+    frame = judge.ip4(b"\12\0\0\1", b"\12\0\0\2", 6, judge.transport(6, 1, 80, 2) + bytes(20))
+    sizes = {len(frame): "", 50: "", 48: "", 47: "cut", 36: "cut", 30: "cut", 14: "cut", 13: "cut", 0: "cut"}
+    source = tmp_path / "in.pcap"
+    source.write_bytes(captures.pcap([captures.Packet(10**18, len(frame), frame[:size]) for size in sizes]))
+    lines = heddle.ok("rules", "explain", rules, source).out.splitlines()
+    assert len(lines) == len(sizes)
+    for (size, is_cut), line in zip(sizes.items(), lines):
+        lack = f"the capture has only {size} of its {len(frame)} bytes; the rules ask for bytes behind them"
+        assert lack in line if is_cut else "rule 0 (line 1), deny" in line, line
+
+
 def test_explain_looks_at_the_packet_up_to_its_end(heddle, tmp_path):
     """What lies behind an IP packet is none of it, and headers that contradict themselves are not valid."""
     rules = tmp_path / "rules"

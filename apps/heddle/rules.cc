@@ -22,7 +22,6 @@ namespace heddle {
 using classifier::KeyReader;
 using classifier::Layout;
 using classifier::ListedRule;
-using classifier::Reading;
 using classifier::Rule;
 using classifier::RuleList;
 using nlohmann::json;
@@ -338,13 +337,8 @@ int RulesCommand::explain() const {
   uint64_t number = 0;
   const std::string damage = classifier::each_packet(asked[0], [&](const classifier::CapturedPacket& packet) {
     if (++number != this->packet && this->packet != 0) return;
-    std::vector<uint32_t> values(reader.values());
-    std::string problem = packet.problem;
-    if (problem.empty()) {
-      const Reading reading = reader.read(packet.view, values.data(), 1);
-      if (reading == Reading::not_ip4) problem = "no IPv4 packet, and the rules look at no others";
-      if (reading == Reading::too_short) problem = "short";
-    }
+    std::vector<uint32_t> values;
+    const std::string problem = read_captured(reader, packet, values);
     const bool found = problem.empty();
     if (json) {
       nlohmann::json answer =
