@@ -159,6 +159,45 @@ def test_skipped_lines_that_drop_are_said_loudly(heddle, tmp_path):
     assert "WARNING: 1 of the skipped" in heddle("rules", "check", rules, "--skip-unsupported").err
 
 
+def test_drops_of_other_chains_are_said_loudly(heddle, tmp_path):
+    """Of those that the same packets come through, and of chains that these lead to."""
+    rules = tmp_path / "rules.nft"
+    rules.write_text(
+        "table inet a {\nchain side {\ntcp dport 1 drop\n}\nchain early {\n"
+        "type filter hook prerouting priority -300; policy drop;\nip saddr 10.0.0.0/8 jump side\ntcp dport 2 accept\n}\n"
+        "chain in {\ntype filter hook input priority 0; policy drop;\ntcp dport 3 drop\n}\n}\n" + inet("accept")
+    )
+    done = heddle("rules", "convert", rules, "--chain", "inet filter c")
+    assert "WARNING: 2 lines of other chains or tables through which packets also go drop some" in done.err
+    assert "(line 3, line 6)" in done.err and done.code == 0
+    assert heddle("rules", "check", rules, "--chain", "c", "--json").json["other_drops"] == [3, 6]
+    saved = tmp_path / "saved"
+    saved.write_text(
+        "*raw\n:PREROUTING ACCEPT [0:0]\n:OUTPUT DROP [0:0]\n:mine - [0:0]\n-A PREROUTING -i eth0 -g mine\n"
+        "-A mine -s 10.0.0.0/8 -j DROP\n-A OUTPUT -j DROP\nCOMMIT\n*mangle\n:FORWARD DROP [0:0]\n:INPUT DROP [0:0]\n"
+        "-A FORWARD -j MARK --set-mark 1\nCOMMIT\n*filter\n:FORWARD DROP [0:0]\n:INPUT DROP [0:0]\n"
+        "-A FORWARD -s 192.0.2.0/24 -j ACCEPT\nCOMMIT\n"
+    )
+    assert heddle("rules", "check", saved, "--json").json["other_drops"] == [6, 10]
+
+
+def test_the_remedy_for_extension_headers(heddle, tmp_path):
+    """What the warning proposes drops what rules about TCP would miss."""
+    rules, mended = tmp_path / "rules.nft", tmp_path / "mended"
+    rules.write_text(inet("tcp dport 22 drop", "ip6 saddr 2001:db8::/32 accept"))
+    done = heddle("rules", "convert", rules)
+    assert "warning: for IPv6 1 of the lines ask for a protocol or what is in its header (line 4)" in done.err
+    first = re.search(r"'(@::/0 [^']+ deny)', and the same with (\S+), (\S+) and (\S+)$", done.err, re.MULTILINE)
+    firsts = [first[1], *(first[1].replace("0x00/0xFF", other) for other in first.groups()[1:])]
+    mended.write_text("\n".join(firsts) + "\n" + done.out)
+    tcp, hosts = judge.transport(6, 1, 22, 2), [judge.packed(f"2001:db8::{i}") for i in (1, 2)]
+    frames = [judge.ip6(*hosts, one, bytes([6, 0, 1, 4, 0, 0, 0, 0]) + tcp) for one in (0, 43, 44, 60)]
+    source = captures.write(tmp_path / "in.pcap", [*frames, judge.ip6(*hosts, 6, tcp)])
+    actions = lambda path: [one["action"] for one in heddle("rules", "explain", path, source, "--json").json]
+    assert actions(rules) == ["allow"] * 4 + ["deny"]
+    assert actions(mended) == ["deny"] * 5
+
+
 # ---- explain as the chain
 
 

@@ -89,6 +89,28 @@ void warn_of_skipped_drops(const std::string& file, const RuleList& list) {
                file.c_str(), lines.size(), text_of_lines(lines).c_str(), policy);
 }
 
+/** The same for chains that are not converted. */
+void warn_of_other_drops(const std::string& file, const RuleList& list) {
+  if (list.other_drops.empty()) return;
+  std::fprintf(stderr,
+               "%s: WARNING: %zu lines of other chains or tables through which packets also go drop some, or may (%s); "
+               "they are left out, and here nothing drops these packets: write rules for them before the others\n",
+               file.c_str(), list.other_drops.size(), text_of_lines(list.other_drops).c_str());
+}
+
+/** The kernel walks IPv6's extension headers, rules here do not: packets pass by a rule unless those with such headers
+ *  are dropped before. */
+void warn_of_protocols(const std::string& file, const RuleList& list) {
+  if (list.by_protocol.empty()) return;
+  std::fprintf(stderr,
+               "%s: warning: for IPv6 %zu of the lines ask for a protocol or what is in its header (%s); the kernel "
+               "finds it behind extension headers, too, rules here only right behind the IPv6 header. So that nothing "
+               "passes by these rules so, drop next headers 0, 43, 44 and 60 with rules before them: "
+               "'@::/0 ::/0 0 : 65535 0 : 65535 0x00/0xFF deny', and the same with 0x2b/0xFF, 0x2c/0xFF and "
+               "0x3c/0xFF\n",
+               file.c_str(), list.by_protocol.size(), text_of_lines(list.by_protocol).c_str());
+}
+
 /** One warning a line, of which several rules may have come. */
 void warn_of_shadows(const std::string& file, const RuleList& list, const classifier::Shadows& shadows) {
   std::map<size_t, size_t> rules;  // by line
@@ -245,6 +267,8 @@ RuleList RulesCommand::read() const {
   for (const auto& [line, problem, may_drop] : list.skipped)
     std::fprintf(stderr, "%s:%zu: skipped: %s\n", name.c_str(), line, problem.c_str());
   warn_of_skipped_drops(name, list);
+  warn_of_other_drops(name, list);
+  warn_of_protocols(name, list);
   return list;
 }
 
@@ -271,6 +295,8 @@ int RulesCommand::check() const {
            {"left_out", list.left_out},
            {"skipped", skipped},
            {"skipped_drops", skipped_drops},
+           {"other_drops", list.other_drops},
+           {"by_protocol", list.by_protocol},
            {"answered", list.answered},
            {"impossible", list.impossible},
            {"unreached", list.unreached},

@@ -9,6 +9,16 @@ namespace heddle::classifier {
 
 namespace {
 constexpr size_t kStepsOfLine = 16;  // at least, for a line that is come to by a jump
+bool may_be_ip6(const Rule& rule) { return std::ranges::find(rule.more, kIsIp4) == rule.more.end(); }
+}  // namespace
+
+bool is_on_way(const std::string& hook, const std::string& other) {
+  const auto among = [&](std::initializer_list<const char*> hooks) {
+    return std::ranges::find(hooks, other) != hooks.end();
+  };
+  if (hook == "input") return among({"ingress", "prerouting", "input"});
+  if (hook == "output") return among({"output", "postrouting", "egress"});
+  return among({"ingress", "prerouting", "forward", "postrouting", "egress"});
 }
 
 size_t ChainReader::read(const std::string& chain) {
@@ -42,6 +52,8 @@ void ChainReader::follow(const Line& at, const ChainLine& line, Rules& here) {
   Rules packets;
   if (line.then != ChainLine::Then::nothing)
     packets = line.matches.rules(line.verdict, here, is_first_chain() ? own_steps : steps_);
+  if (line.matches.by_protocol && line.matches.family != 4 && std::ranges::any_of(packets, may_be_ip6))
+    list_.by_protocol.insert(chains_.number(at.first, at.second));
   switch (line.then) {
     case ChainLine::Then::nothing:
       silent_.insert(at);

@@ -40,6 +40,10 @@ class ForeignChains {
   virtual bool may_drop(const std::string& chain, size_t i) const = 0;
 };
 
+/** Whether packets that come to a chain at `hook` come to one at `other`, too; "": that of forwarding. Names as in
+ *  nft. */
+bool is_on_way(const std::string& hook, const std::string& other);
+
 /** Puts the rules of a chain, and of those that it jumps to, in the order in which they count. A chain that is jumped
  *  to from several lines is there several times, each time narrowed to the packets that come. */
 class ChainReader {
@@ -50,6 +54,8 @@ class ChainReader {
   /** Appends to the list. Lines that are not supported are mistakes, or skipped. The number of lines, each counted
    *  once, that it has come to. */
   size_t read(const std::string& chain);
+  /** The chains that read() has come to. */
+  const std::set<std::string>& seen() const { return seen_; }
 
  private:
   using Line = std::pair<std::string, size_t>;  // chain, place

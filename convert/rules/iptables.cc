@@ -72,9 +72,11 @@ class Saved {
   }
 
   std::map<std::string, Chain> chains;  ///< of the table filter, those that are always there included
-  int family = 0;                       ///< 4 or 6; 0: nothing says
-  int hinted = 0;                       ///< the same by what rules ask for, if they have no addresses
-  size_t last = 0, rules = 0;           ///< lines, rules of all tables
+  /** Of other tables: where their chains' lines lead, a policy that drops included. */
+  std::map<std::string, std::map<std::string, std::vector<std::pair<size_t, std::string>>>> others;
+  int family = 0;              ///< 4 or 6; 0: nothing says
+  int hinted = 0;              ///< the same by what rules ask for, if they have no addresses
+  size_t last = 0, rules = 0;  ///< lines, rules of all tables
 
  private:
   void one(std::string_view line, size_t number) {
@@ -90,7 +92,10 @@ class Saved {
     const std::string policy = words[0] == "-N" ? "-" : words.size() > 2 ? words[2] : "";
     if (policy != "ACCEPT" && policy != "DROP" && policy != "-")
       throw Error("is not a line of iptables-save: the policy " + in_quotes(policy) + " is none of ACCEPT, DROP and -");
-    if (!is_filter()) return;
+    if (!is_filter()) {
+      if (policy == "DROP") others[table_][words[1]].emplace_back(number, "DROP");
+      return;
+    }
     Chain& chain = chains[words[1]];
     if (policy != "-") chain.policy = policy == "ACCEPT" ? kAllow : kDeny;
   }
@@ -107,7 +112,10 @@ class Saved {
 
   void rule(std::vector<std::string> words, size_t number) {
     ++rules;
-    if (!is_filter()) return;
+    if (!is_filter()) {
+      others[table_][words[1]].emplace_back(number, target_of(words));
+      return;
+    }
     const auto chain = chains.find(words[1]);
     if (chain == chains.end())
       throw Error("is not a rule: no line before it says that there is a chain " + in_quotes(words[1]));
@@ -158,6 +166,33 @@ std::string chosen(const std::map<std::string, Chain>& chains, const std::string
   // A policy that forbids says something about what is forwarded, too.
   const bool forbids = forward.policy == kDeny && (found == "INPUT" || found == "OUTPUT");
   return with_rules.size() > 1 || forbids ? "" : found;
+}
+
+/** Lines of other tables that drop packets on their way through `chain`. */
+std::set<size_t> other_drops(const Saved& saved, const std::string& chain) {
+  constexpr std::pair<const char*, const char*> kHooks[] = {{"PREROUTING", "prerouting"},
+                                                            {"INPUT", "input"},
+                                                            {"FORWARD", "forward"},
+                                                            {"OUTPUT", "output"},
+                                                            {"POSTROUTING", "postrouting"}};
+  const auto* const at = std::ranges::find(kHooks, chain, [](const auto& one) { return one.first; });
+  std::set<size_t> lines;
+  for (const auto& [table, chains] : saved.others) {
+    std::vector<std::string> names;
+    for (const auto& [name, hook] : kHooks)
+      if (is_on_way(at == std::end(kHooks) ? "" : at->second, hook)) names.push_back(name);
+    std::set<std::string> seen;
+    while (!names.empty()) {
+      const auto found = chains.find(names.back());
+      names.pop_back();
+      if (found == chains.end() || !seen.insert(found->first).second) continue;
+      for (const auto& [line, target] : found->second) {
+        if (target == "DROP") lines.insert(line);
+        names.push_back(target);
+      }
+    }
+  }
+  return lines;
 }
 
 /** The chains of the table filter, as they jump to each other. */
@@ -225,6 +260,7 @@ RuleList read_iptables(const std::string& name, std::string_view text, const Rul
   const SavedChains chains(saved, family == 0 ? 4 : family);
   const size_t read = ChainReader(chains, options.skip_unsupported, list, mistakes).read(list.chain);
   list.left_out += saved.rules - read;
+  list.other_drops = other_drops(saved, list.chain);
   return list;
 }
 

@@ -170,6 +170,7 @@ class Line {
     if (number == 0 && negate_) throw Error("is not a rule: no packet can match it");
     if (number == 0) return;
     matches_.add(range_of(place_of(kProtocol), number, number), negate_);
+    matches_.by_protocol = true;
     if (!negate_) protocol_ = number;
   }
 

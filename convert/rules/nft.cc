@@ -81,6 +81,45 @@ class TableChains : public ForeignChains {
   const std::map<std::string, nft::Sets>& sets_;
 };
 
+/** Looks for what drops in chains that packets of `wanted` come through, but for those in `read`. */
+class OtherDrops {
+ public:
+  OtherDrops(const std::vector<nft::Chain>& chains, const std::set<std::string>& read, std::set<size_t>& lines)
+      : seen_(read), lines_(lines) {
+    for (const nft::Chain& chain : chains) chains_[chain.full_name()] = &chain;
+  }
+  void look(const nft::Chain& wanted) {
+    for (const auto& [name, chain] : chains_) {
+      const std::string& family = chain->family;
+      const bool same_packets = family == wanted.family || family == "inet" || family == "netdev" ||
+                                (wanted.family == "inet" && (family == "ip" || family == "ip6"));
+      if (same_packets && !chain->hook.empty() && is_on_way(wanted.hook, chain->hook)) look_into(name);
+    }
+  }
+
+ private:
+  void look_into(const std::string& first) {
+    std::vector<std::string> names{first};
+    while (!names.empty()) {
+      const auto found = chains_.find(names.back());
+      names.pop_back();
+      if (found == chains_.end() || !seen_.insert(found->first).second) continue;
+      const nft::Chain& chain = *found->second;
+      if (chain.policy == kDeny) lines_.insert(chain.policy_line);
+      for (const std::vector<nft::Word>& rule : chain.rules)
+        for (size_t i = 0; i < rule.size(); ++i) {
+          if (rule[i].is("drop") || rule[i].is("reject") || rule[i].is("vmap")) lines_.insert(rule[0].line);
+          if ((rule[i].is("jump") || rule[i].is("goto")) && i + 1 < rule.size())
+            names.push_back(chain.table() + " " + rule[i + 1].text);
+        }
+    }
+  }
+
+  std::map<std::string, const nft::Chain*> chains_;
+  std::set<std::string> seen_;
+  std::set<size_t>& lines_;
+};
+
 }  // namespace
 
 RuleList read_nft(const std::string& name, std::string_view text, const RuleListOptions& options,
@@ -110,7 +149,9 @@ RuleList read_nft(const std::string& name, std::string_view text, const RuleList
   list.policy = chain->policy;
   list.both_versions = chain->family == "inet";
   const TableChains tables(ruleset);
-  const size_t read = ChainReader(tables, options.skip_unsupported, list, mistakes).read(chain->full_name());
+  ChainReader reader(tables, options.skip_unsupported, list, mistakes);
+  const size_t read = reader.read(chain->full_name());
+  OtherDrops(chains, reader.seen(), list.other_drops).look(*chain);
   for (const auto& each : chains) list.left_out += each.rules.size();
   list.left_out -= read;
   return list;

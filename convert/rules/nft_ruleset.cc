@@ -113,7 +113,7 @@ class RulesetReader {
     const bool opens = head(words);
     if (!opens || words.size() != 2 || words[1].quoted) mistake(words, "is not a chain: expected chain NAME {");
     if (!opens) return;
-    Chain block{family, table + " " + words.back().text, {}, {}, {}};
+    Chain block{family, table + " " + words.back().text, {}, 0, {}, {}};
     if (!chains_.insert(family + " " + block.name).second) mistake(words, "is not a chain that has not been there");
     while (within_block()) {
       auto one = statement();
@@ -176,6 +176,7 @@ class RulesetReader {
       return mistake(line, "is not a policy: expected accept or drop");
     if (chain.policy || chain.hook.empty()) return mistake(line, "is not a chain's one policy, behind its hook");
     chain.policy = accept ? kAllow : kDeny;
+    chain.policy_line = line[0].line;
   }
 
   const std::vector<Word>& words_;

@@ -21,6 +21,7 @@ struct Chain {
   std::string full_name() const { return family + " " + name; }
   std::string table() const { return family + " " + name.substr(0, name.find(' ')); }
   std::optional<uint16_t> policy;
+  size_t policy_line = 0;
   std::string hook;
   std::vector<std::vector<Word>> rules;
 };

@@ -105,7 +105,7 @@ class Statement {
     if (!skip("with")) return;
     const std::string how = take();
     if (how == "icmp" || how == "icmpv6") of_family(how == "icmp" ? 4 : 6);
-    if (how == "tcp") matches_.add(range_of(place_of(kProtocol), 6, 6));
+    if (how == "tcp") matches_.add(range_of(place_of(kProtocol), 6, 6)), matches_.by_protocol = true;
     if (how != "icmp" && how != "icmpv6" && how != "icmpx" && how != "tcp")
       throw Error("is not a rule: " + in_quotes(how) + " is no answer of reject");
     if (how != "tcp") skip("type");
@@ -248,7 +248,10 @@ class Statement {
   }
 
   void meta(const std::string& what) {
-    if (what == "l4proto") return value(place_of(kProtocol), protocol_of_word);
+    if (what == "l4proto") {
+      matches_.by_protocol = true;
+      return value(place_of(kProtocol), protocol_of_word);
+    }
     if (what == "nfproto" || what == "protocol") {
       if (family_ != 0 || !(is("ipv4") || is("ip") || is("ipv6") || is("ip6"))) return value(kIpVersion, family_of);
       return of_family(static_cast<int>(family_of(take())));
@@ -258,7 +261,7 @@ class Statement {
 
   void transport(const std::string& protocol, const std::string& what) {
     refuse_change(protocol + " " + what);
-    matches_.transport = true;
+    matches_.transport = matches_.by_protocol = true;
     if (protocol != "th") {
       const uint32_t wanted = protocol_of_word(protocol);
       matches_.add(range_of(place_of(kProtocol), wanted, wanted));
@@ -270,7 +273,7 @@ class Statement {
   }
 
   void icmp(bool four, const std::string& what) {
-    matches_.transport = true;
+    matches_.transport = matches_.by_protocol = true;
     if (family_ == 0) family_ = four ? 4 : 6;  // as nft: what has said its version keeps it
     matches_.add(range_of(place_of(kProtocol), four ? 1 : 58, four ? 1 : 58));
     if (what == "type") return value({Place::transport, 1, 0}, four ? named<kIcmpTypes, 255> : named<kIcmp6Types, 255>);

@@ -42,6 +42,11 @@ struct RuleList {
   };
   std::vector<Skipped> skipped;
   std::vector<std::pair<size_t, std::string>> ignored;  ///< lines with bits of an address that do not count: which
+  /** Lines of other chains that packets come through as well, whose rules or policies drop. */
+  std::set<size_t> other_drops;
+  /** Lines of rules for IPv6 about a protocol or what follows its header: other programs find it behind extension
+   *  headers, too. */
+  std::set<size_t> by_protocol;
   std::set<size_t> answered;       ///< lines of rules that deny, and there also answer the sender (reject)
   std::vector<size_t> impossible;  ///< lines of rules that no packet can match, which are left out
   std::vector<size_t> unreached;   ///< lines of chains that are jumped to, of which the same is true where they are

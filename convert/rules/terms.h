@@ -29,8 +29,9 @@ std::vector<Term> negation(const Term& term);
 /** What the matches of a foreign rule ask for, collected one by one. */
 struct Matches {
   std::vector<Term> terms;
-  int family = 0;          ///< 4 or 6 if the rule is of one only
-  bool transport = false;  ///< asks for something behind the IP header, which later fragments do not have
+  int family = 0;            ///< 4 or 6 if the rule is of one only
+  bool transport = false;    ///< asks for something behind the IP header, which later fragments do not have
+  bool by_protocol = false;  ///< asks for the protocol or its header, which the kernel finds behind extension headers
 
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
