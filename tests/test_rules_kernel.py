@@ -99,6 +99,7 @@ def nft_match(rng, with_ip6):
         port + ports,
         port + ports,
         f"meta l4proto {{ tcp, udp }} th dport {rng.choice(PORTS)}",
+        f"th dport {rng.choice(PORTS)}",
         rng.choice(
             [
                 "ip protocol tcp",
@@ -116,6 +117,8 @@ def nft_match(rng, with_ip6):
                 "== syn | ack",
                 "! ack",
                 "!= syn",
+                "!= syn / syn,ack",
+                "!= { syn, ack }",
             ]
         ),
         "ip dscp " + rng.choice(["ef", "!= cs0", "{ cs0, af11 }", "< af11", "10-46"]),
@@ -161,13 +164,20 @@ def nft_match(rng, with_ip6):
 
 def misread_by_nft(matches):
     """nft 1.0.6 loads "ip ttl != 2 ip protocol != udp" as one comparison of both, and where a rule asks for a protocol
-    by itself and by another match, it forgets one of the two when it lists the rule."""
+    by itself and by another match, it forgets one of the two when it lists the rule. The port of any transport becomes
+    a checksum of ICMP."""
     header = lambda match: "th" if match.split()[0] in ("tcp", "udp", "sctp") else match.split()[0]
     joined = any(
         "!=" in one and "!=" in two and header(one) == header(two) for one, two in itertools.combinations(matches, 2)
     )
     by_itself = sum(match.startswith(("meta l4proto", "ip protocol", "ip6 nexthdr")) for match in matches)
-    return joined or (by_itself and by_itself + sum(header(match) in ("th", "icmp", "icmpv6") for match in matches) > 1)
+    any_port = any(match.startswith("th ") for match in matches)
+    icmp = sum(header(match) in ("icmp", "icmpv6") for match in matches)
+    return (
+        joined
+        or (by_itself and by_itself + icmp + sum(header(match) == "th" for match in matches) > 1)
+        or (any_port and icmp > 0)
+    )
 
 
 def match_for_acl(rng, _with_ip6):

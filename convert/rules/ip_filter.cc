@@ -140,11 +140,7 @@ void look_at_bytes_where_no_ports_are(Term& term) {
            names_ports(condition.low);
   };
   for (Alternative& one : term) {
-    if (std::ranges::any_of(one, says_so)) continue;
-    for (Condition& condition : one)
-      for (const Field port : {kSourcePort, kDestinationPort})
-        if (condition.place == place_of(port))
-          condition.place = {Place::transport, 2, static_cast<uint16_t>(port == kSourcePort ? 0 : 2)};
+    if (std::ranges::none_of(one, says_so)) bytes_for_ports(one);
   }
 }
 
@@ -167,6 +163,7 @@ bool several(std::string_view line) {
 
 RuleList read_ip_filter(const std::string& name, std::string_view text, std::vector<std::string>& errors) {
   RuleList list;
+  list.policy = kDeny;  // IPFilter drops what matches nothing
   Mistakes mistakes(name, errors);
   each_line(text, [&](std::string_view whole, size_t number) {
     std::string_view line = trimmed(whole.substr(0, std::min(whole.find('#'), whole.find("//"))));

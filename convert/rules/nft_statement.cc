@@ -70,6 +70,7 @@ class Statement {
       else
         match(first);
     }
+    matches_.look_at_bytes_where_no_ports_are();  // as `th sport` does
     if (family_ == 6) matches_.add(kIsIp6);
     if (family_ == 4 && table_family_ == 0) matches_.add(kIsIp4);
     matches_.family = family_;
@@ -93,6 +94,7 @@ class Statement {
     if (word == "jump" || word == "goto") {
       line_.then = word == "jump" ? Then::jump : Then::goes;
       line_.to = take();
+      if (line_.to == "{") throw Error("is not supported: a chain without a name; give it one");
       return true;
     }
     if (word != "return" && word != "continue") return false;
@@ -219,7 +221,7 @@ class Statement {
   static uint32_t family_of(std::string_view text) {
     if (text == "ipv4" || text == "ip") return 4;
     if (text == "ipv6" || text == "ip6") return 6;
-    throw Error(in_quotes(text) + " is neither IPv4 nor IPv6");
+    throw Error("is not supported: " + in_quotes(text) + " is neither IPv4 nor IPv6");
   }
 
   void network4(const std::string& what) {
@@ -432,19 +434,19 @@ class Statement {
       if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of TCP flags");
       return flag_bits(mask, wanted, sign == "!=");
     }
-    if (skip("{")) {
+    const bool none = skip("!"), differs = !none && skip("!="), exact = differs || (!none && skip("=="));
+    if (!none && skip("{")) {
       Term term;
       for (const std::string& text : flag_set()) {
         const uint32_t exactly = tcp_flags_of_words(text, '|');
         term.push_back({range_of(kTcpFlags, exactly, exactly)});
       }
-      return matches_.add(term);
+      return matches_.add(term, differs);
     }
-    const bool none = skip("!"), differs = !none && skip("!="), exact = differs || (!none && skip("=="));
     const uint32_t flags = flag_words();
-    if (exact) return flag_bits(255, flags, differs);
     if (none) return flag_bits(flags, 0, false);
-    if (skip("/")) return flag_bits(flag_words(), flags, false);
+    if (skip("/")) return flag_bits(flag_words(), flags, differs);
+    if (exact) return flag_bits(255, flags, differs);
     flag_bits(flags, 0, true);  // one of them at least
   }
 
@@ -459,8 +461,10 @@ class Statement {
   }
 
   void flag_bits(uint32_t mask, uint32_t wanted, bool negate) {
-    if ((wanted & ~mask) != 0) throw Error("is not a rule: no packet can match it, for its TCP flags");
-    matches_.add(Condition{kTcpFlags, mask, wanted, wanted}, negate);
+    if ((wanted & ~mask) == 0)
+      matches_.add(Condition{kTcpFlags, mask, wanted, wanted}, negate);
+    else if (!negate)
+      matches_.add(Term{});  // they cannot be so
   }
 
   const std::vector<Word>& words_;

@@ -106,5 +106,24 @@ TEST(RuleList, RejectIsDenyOfWhatCanBeAnswered) {
             Texts{any + "0x00/0x00 version=4 deny"});
 }
 
+TEST(RuleList, FlagsOfTcpMayDiffer) {
+  EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags != syn / syn,ack drop")),
+            rules_of("nft", nft("ip", "tcp flags & (syn | ack) != syn drop")));
+  EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags & ack != syn drop")),
+            Texts{"@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x06/0xFF ip[6/2]=0x0/0x1fff deny"})
+      << "these always do";
+  expect_mistake("nft", nft("inet", "meta protocol arp drop"), 3, "is not supported: 'arp' is neither IPv4 nor IPv6");
+  expect_mistake("nft", nft("ip", "jump {\ntcp dport 99 drop\n}"), 3, "is not supported: a chain without a name");
+}
+
+TEST(RuleList, PortsOfAnyTransportAreBytes) {
+  const std::string any = "@0.0.0.0/0 0.0.0.0/0 0 : 65535 ";
+  EXPECT_EQ(rules_of("nft", nft("ip", "th dport 53 drop")), Texts{any + "0 : 65535 0x00/0x00 transport[2/2]=53 deny"});
+  EXPECT_EQ(
+      rules_of("nft", nft("ip", "th dport 53 meta l4proto { icmp, udp } drop")),
+      (Texts{any + "0 : 65535 0x01/0xFF transport[2/2]=53 deny", any + "0 : 65535 0x11/0xFF transport[2/2]=53 deny"}));
+  EXPECT_EQ(rules_of("nft", nft("ip", "th dport 53 meta l4proto udp drop")), Texts{any + "53 : 53 0x11/0xFF deny"});
+}
+
 }  // namespace
 }  // namespace heddle::classifier

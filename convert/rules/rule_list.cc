@@ -29,6 +29,8 @@ std::string format_of(const std::string& name, std::string_view text) {
       format = "iptables";
     else if (first == "table" || first == "flush")
       format = "nft";
+    else if (std::ranges::any_of(words_of(line), [](std::string_view word) { return word[0] == '@'; }))
+      format = "classbench";  // behind what is meant for a number
     else
       format = click::parse(first, prefix) ? "listing" : "ipfilter";
   });

@@ -61,6 +61,19 @@ TEST(RuleList, ContradictionsAreNoRules) {
   const RuleList list = read_rule_list("f", nft("ip", "accept\ntcp dport 1 tcp dport 2 drop"), {"nft", ""}, errors);
   EXPECT_EQ(list.rules.size(), 1u);
   EXPECT_EQ(list.impossible, std::vector<size_t>{4}) << "it does not vanish without a word";
+  EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags syn,cwr / ecn,cwr drop")), Texts{});
+}
+
+TEST(RuleList, IPFilterDropsTheRest) {
+  Texts errors;
+  EXPECT_EQ(read_rule_list("f", "allow tcp\n", {"ipfilter", ""}, errors).policy, kDeny);
+}
+
+TEST(RuleList, WrongNumbersAreNoRulesOfIPFilter) {
+  const std::string rule = " @0/0 0/0 0 : 65535 0 : 65535 0x06/0xFF allow\n";
+  for (const std::string& number : {std::string("-1"), std::string("+1")})
+    expect_mistake("auto", number + rule, 1, "is not a rule: expected @SOURCE");
+  expect_mistake("auto", std::string(309, '9') + rule, 1, "its number is larger than");
 }
 
 TEST(RuleList, AsksForAsManyFieldsAsAnElementLooksAt) {
@@ -306,7 +319,7 @@ TEST(RuleList, TextsInQuotesAreNoSigns) {
 // ---- Lines that would become very many rules
 
 TEST(RuleList, RefusesLinesThatTakeTooLong) {
-  const std::string too_many = "it would be more than 4096 rules";
+  const std::string too_many = "is not supported: it would be more than 65536 rules";
   std::string choice = "tcp";
   for (int i = 0; i < 90; ++i) choice = "(" + choice + " ? true : true)";
   expect_mistake("ipfilter", "deny " + choice + "\n", 1, too_many);
@@ -319,6 +332,15 @@ TEST(RuleList, RefusesLinesThatTakeTooLong) {
   for (int i = 3; i < 2000; i += 2) few += ", " + std::to_string(i);
   expect_mistake("nft", nft("ip", many + " } " + many + " } drop"), 3, too_many);
   EXPECT_EQ(rules_of("nft", nft("ip", few + " } drop")).size(), 1001u);
+}
+
+TEST(RuleList, LongSetsAreAsManyRules) {
+  std::string set;
+  for (int i = 0; i < 70'000; ++i) set += format("10.%d.%d.%d, ", 2 * i >> 16, 2 * i >> 8 & 255, 2 * i & 255);
+  Texts errors;
+  const std::string text = nft("ip", "ip saddr { " + set + "} tcp dport 22 drop\ntcp sport 7 accept");
+  EXPECT_EQ(read_rule_list("f", text, {"nft", ""}, errors).rules.size(), 70'001u);
+  EXPECT_EQ(errors, Texts{});
 }
 
 TEST(RuleList, RefusesEndlessLines) {

@@ -56,19 +56,21 @@ std::vector<Rule> narrowed(const Rule& rule, const Condition& condition) {
 /** The rules narrowed by one of the alternatives each; `steps` counts on. */
 std::vector<Rule> narrowed(const std::vector<Rule>& rules, const Term& term, size_t& steps) {
   std::vector<Rule> result;
+  const size_t most = std::max({kMaxAlternatives, rules.size(), term.size()});  // a long set by itself is no product
   for (const Rule& rule : rules)
     for (const Alternative& alternative : term) {
       std::vector<Rule> some{rule};
       ++steps;
       for (const Condition& condition : alternative) {
-        if ((steps += some.size()) > kMaxSteps) refuse_as_too_many();
+        if (rules.size() > 1 || some.size() > 1) steps += some.size();
+        if (steps > kMaxSteps) refuse_as_too_many();
         std::vector<Rule> next;
         for (const Rule& one : some)
           for (Rule& narrower : narrowed(one, condition)) next.push_back(std::move(narrower));
         some.swap(next);
-        if (result.size() + some.size() > kMaxAlternatives) refuse_as_too_many();
+        if (result.size() + some.size() > most) refuse_as_too_many();
       }
-      if (steps > kMaxSteps || result.size() + some.size() > kMaxAlternatives) refuse_as_too_many();
+      if (steps > kMaxSteps || result.size() + some.size() > most) refuse_as_too_many();
       result.insert(result.end(), some.begin(), some.end());
     }
   return result;
@@ -111,7 +113,15 @@ void drop_implied_guard(Rule& rule) {
 }  // namespace
 
 void refuse_as_too_many() {
-  throw Error(format("it would be more than %zu rules, or take too long to find out; take it apart", kMaxAlternatives));
+  throw Error(format("is not supported: it would be more than %zu rules, or take too long to find out; take it apart",
+                     kMaxAlternatives));
+}
+
+void bytes_for_ports(Alternative& conditions) {
+  for (Condition& condition : conditions)
+    for (const Field port : {kSourcePort, kDestinationPort})
+      if (condition.place == place_of(port))
+        condition.place = {Place::transport, 2, static_cast<uint16_t>(port == kSourcePort ? 0 : 2)};
 }
 
 std::vector<Term> negation(const Term& term) {
@@ -140,6 +150,21 @@ void Matches::add(const Term& term, bool negate) {
   for (Term& each : negation(term)) terms.push_back(std::move(each));
 }
 
+void Matches::look_at_bytes_where_no_ports_are() {
+  const auto names_them = [](const Condition& condition) {
+    if (condition.place != place_of(kProtocol) || condition.mask != 255) return false;
+    uint32_t protocol = condition.low;
+    while (protocol <= condition.high && names_ports(protocol)) ++protocol;
+    return protocol > condition.high;
+  };
+  const auto all_name_them = [&](const Term& term) {
+    return std::ranges::all_of(term, [&](const Alternative& one) { return std::ranges::any_of(one, names_them); });
+  };
+  if (std::ranges::any_of(terms, all_name_them)) return;
+  for (Term& term : terms)
+    for (Alternative& one : term) bytes_for_ports(one);
+}
+
 std::vector<Rule> Matches::rules(uint16_t next) const {
   size_t steps = 0;
   return rules(next, {Rule{}}, steps);
@@ -147,7 +172,9 @@ std::vector<Rule> Matches::rules(uint16_t next) const {
 
 std::vector<Rule> Matches::rules(uint16_t next, const std::vector<Rule>& within, size_t& steps) const {
   std::vector<Rule> rules = within;
-  for (const Term& term : terms) rules = narrowed(rules, term, steps);
+  for (const bool several : {false, true})  // what narrows without more rules comes first
+    for (const Term& term : terms)
+      if ((term.size() > 1) == several) rules = narrowed(rules, term, steps);
   std::vector<Rule> result;
   const auto add = [&](Rule rule, std::initializer_list<Condition> conditions) {
     if (std::ranges::all_of(conditions, [&](const Condition& one) { return narrow(rule, one); }))

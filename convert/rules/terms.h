@@ -11,9 +11,9 @@ namespace heddle::classifier {
 using Alternative = std::vector<Condition>;
 using Term = std::vector<Alternative>;
 
-constexpr size_t kMaxAlternatives = 4096;      ///< rules that a line may become
-constexpr size_t kMaxSteps = size_t{1} << 21;  ///< conditions that are looked at for that
-[[noreturn]] void refuse_as_too_many();        ///< Throws Error.
+constexpr size_t kMaxAlternatives = size_t{1} << 16;  ///< rules that a line may become, if one set has no more values
+constexpr size_t kMaxSteps = size_t{1} << 21;         ///< conditions that are looked at for that
+[[noreturn]] void refuse_as_too_many();               ///< Throws Error.
 /** The fragment offset of IPv4 is 0: RFC 791, 3.1. */
 constexpr Condition kFirstFragment{{Place::network, 2, 6}, 0x1fff, 0, 0};
 constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6};
@@ -22,6 +22,9 @@ constexpr Condition kIsIp4{kIpVersion, 255, 4, 4}, kIsIp6{kIpVersion, 255, 6, 6}
 constexpr Condition range_of(const Place& place, uint32_t low, uint32_t high) {
   return {place, place.largest(), low, high};
 }
+
+/** Has conditions on ports look at the bytes where they would be, whatever protocol has them. */
+void bytes_for_ports(Alternative& conditions);
 
 /** Terms that hold together just if the term does not. A version that the term asks for is still asked for. */
 std::vector<Term> negation(const Term& term);
@@ -35,9 +38,11 @@ struct Matches {
 
   void add(const Term& term, bool negate = false);
   void add(const Condition& condition, bool negate = false) { add(Term{{condition}}, negate); }
+  /** Unless a term asks for protocols that all have ports: see bytes_for_ports(). */
+  void look_at_bytes_where_no_ports_are();
   /** As Heddle's rules, with the action `next`. What later fragments have behind the IP header counts as 0, and where 0
-   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMaxAlternatives, or conditions,
-   *  or more of them, than a rule can hold. */
+   *  would do they are kept out. Empty if nothing can match. Throws Error: more than kMaxAlternatives or the
+   *  values of one set, or conditions, or more of them, than a rule can hold. */
   std::vector<Rule> rules(uint16_t next) const;
   /** The same of those packets that `within` matches. `steps` counts on, up to kMaxSteps. */
   std::vector<Rule> rules(uint16_t next, const std::vector<Rule>& within, size_t& steps) const;
