@@ -284,7 +284,7 @@ void NIDSConfirm::on_timer(int) { judge_.flush(); }
 std::string NIDSConfirm::stop() {
   const uint32_t segments = first_segments_.load(std::memory_order_relaxed);
   if (segments >= kFewSegments && segments < kFirstSegments) warn_of_checksums(segments);
-  for (const auto& streams : streams_) waiting_.fetch_add(streams->waiting(), std::memory_order_relaxed);
+  for (const auto& streams : streams_) waiting_.fetch_add(streams->waiting_segments(), std::memory_order_relaxed);
   return judge_.close();
 }
 

@@ -68,6 +68,14 @@ void Streams::forget_held(Stream& stream) {
   }
 }
 
+uint64_t Streams::waiting_segments() const {
+  uint64_t count = 0;
+  for (const Stream& stream : streams_)
+    for (uint32_t number = stream.held; number != kNone; number = blocks_[number].next)
+      if (!blocks_[number].doubtful) count += blocks_[number].pieces;
+  return count;
+}
+
 void Streams::insert(Stream& stream, uint32_t number) {
   // Behind those that begin where it does: the first to come counts.
   uint32_t* place = &stream.held;

@@ -91,8 +91,9 @@ class Streams {
   /** Segments with bytes that were in no window, for want of memory, because they were too far ahead, or because they
    *  waited to the end for what was missing before them (long ones by blocks). */
   uint64_t unfollowed() const { return unfollowed_; }
-  /** Blocks of segments that wait for what is missing before them. */
+  /** Blocks of segments that wait for what is missing before them, and how many these are. */
   uint32_t waiting() const { return held_ - doubtful_; }
+  uint64_t waiting_segments() const;
   /** Segments with payload by their doubt. */
   std::span<const uint64_t, kDoubts> doubts() const { return doubts_; }
   uint32_t blocks_used() const { return used_; }
