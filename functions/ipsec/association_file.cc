@@ -24,7 +24,6 @@ namespace heddle::ipsec {
 namespace {
 
 constexpr size_t kMaxFileBytes = size_t{256} << 20, kNonceBytes = 4;
-constexpr uint32_t kMaxOfSpi = 1000;  // they are looked through one after the other
 
 /** What begins a line that says nothing of packets here. */
 constexpr std::string_view kIgnored[] = {"coa", "crypto", "dir", "if_id", "lastused", "lifetime", "output-mark"};

@@ -27,6 +27,7 @@ struct FileAssociation {
 using AssociationList = std::vector<FileAssociation, WipingAllocator<FileAssociation>>;
 
 constexpr size_t kMaxAssociations = 100000, kLargestWindow = 4096;
+constexpr uint32_t kMaxOfSpi = 1000;  ///< associations of one SPI: they are looked through one after the other
 
 /** Reads what `ip xfrm state` and `ip -s xfrm state` print, for ESP:
  *

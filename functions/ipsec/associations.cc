@@ -99,21 +99,12 @@ std::unique_ptr<Generation> Associations::successor(const AssociationList& list)
     seats[place].leaves = !seats[place].is_free();
     if (seats[place].is_free()) free.push_back(place);
   }
-  const auto is_there = [&old](uint32_t place, const FileAssociation& from) {
-    return place != kNone && old[place].has_destination_of(from.sa);
-  };
-  std::vector<uint32_t> places;
-  for (const FileAssociation& from : list) {
-    places.push_back(place_of(from.sa));
-    if (is_there(places.back(), from)) seats[places.back()].leaves = false;
-  }
+  const std::vector<uint32_t> places = places_of(list);
   bool changes = false;
   size_t next_free = 0;
   for (size_t k = 0; k < list.size(); ++k) {
     const FileAssociation& from = list[k];
-    const uint32_t place = places[k];
-    // One of another destination goes on only where no other does.
-    if (place != kNone && (seats[place].leaves || is_there(place, from))) {
+    if (const uint32_t place = places[k]; place != kNone) {
       Seat& seat = seats[place];
       changes = changes || !same_outside(seat.from, from);
       const uint64_t iv_base = seat.from.sa.iv_base, seen = seat.from.seen;
@@ -170,8 +161,28 @@ AssociationList Associations::list() const {
   return list;
 }
 
-std::string Associations::problem_with(const FileAssociation& from) const {
-  const uint32_t place = place_of(from.sa);
+std::vector<uint32_t> Associations::places_of(const AssociationList& list) const {
+  std::vector<uint32_t> places;
+  std::vector<bool> taken(count());
+  const auto is_there = [this](uint32_t place, const FileAssociation& from) {
+    return place != kNone && (*this)[place].has_destination_of(from.sa);
+  };
+  for (const FileAssociation& from : list) {
+    places.push_back(place_of(from.sa));
+    if (is_there(places.back(), from)) taken[places.back()] = true;
+  }
+  // One of another destination goes on only where no other does.
+  for (size_t k = 0; k < list.size(); ++k) {
+    if (places[k] == kNone || is_there(places[k], list[k])) continue;
+    if (taken[places[k]])
+      places[k] = kNone;
+    else
+      taken[places[k]] = true;
+  }
+  return places;
+}
+
+std::string Associations::problem_with(const FileAssociation& from, uint32_t place) const {
   if (place == kNone) return "";
   const char* const what = newest_->window(place).window() != from.window   ? "a replay window of another size"
                            : (*newest_)[place].extended != from.sa.extended ? "another flag esn"

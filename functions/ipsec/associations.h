@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -39,8 +40,10 @@ class Associations : public Table {
   void reclaim() override;
   /** Those that are found, by place. */
   AssociationList list() const;
-  /** Why `from` cannot be there in the place of what there is, or "": its progress would not go with it. */
-  std::string problem_with(const FileAssociation& from) const;
+  /** For each of the list the place of the association that goes on as this one, or kNone; no place twice. */
+  std::vector<uint32_t> places_of(const AssociationList& list) const;
+  /** Why `from` cannot go on at this place of places_of(), or "": its progress would not go with it. */
+  std::string problem_with(const FileAssociation& from, uint32_t place) const;
   /** Whether a free place may be given to `from`; if this is not called, it may. */
   using MayReuse = std::function<bool(uint32_t place, const FileAssociation& from)>;
   void reuse_if(MayReuse may_reuse) { may_reuse_ = std::move(may_reuse); }
@@ -51,8 +54,8 @@ class Associations : public Table {
   void chosen_by_selector() { by_selector_ = true; }
   bool is_chosen_by_selector() const { return by_selector_; }
   /** Packets get the only one of this SPI. */
-  void chosen_by_spi(uint32_t spi) { chosen_spis_.push_back(spi); }
-  const std::vector<uint32_t>& chosen_spis() const { return chosen_spis_; }
+  void chosen_by_spi(uint32_t spi) { chosen_spis_.insert(spi); }
+  const std::set<uint32_t>& chosen_spis() const { return chosen_spis_; }
 
   /** For packet threads, who fetch it anew for each batch, and handlers, of which only one runs at a time. */
   const Generation& current() const { return *current_.load(std::memory_order_acquire); }
@@ -94,7 +97,7 @@ class Associations : public Table {
    *  takes nothing over when this is gone. */
   void numbered_by(Associations& other);
 
-  /** A packet got a number of which kFewNumbers or fewer are left, or none at all, for it is beyond the last. */
+  /** A packet got a number behind which fewer than kFewNumbers are left, or one beyond the last, which is none. */
   void count_down(const Generation& all, uint32_t place, uint64_t number) {
     const unsigned limit = number > all[place].last_number() ? Reached::kHard : Reached::kSoft;
     if (all.progress(place)->numbers.add(limit)) news_.add();
@@ -169,7 +172,7 @@ class Associations : public Table {
   bool is_lent_ = false;  // another goes on with what is here, or gives it back
   LifetimeNews news_;
   std::atomic<uint64_t> announced_{0};
-  std::vector<uint32_t> chosen_spis_;
+  std::set<uint32_t> chosen_spis_;
   std::vector<Associations*> followers_;  // that have numbers from here
   uint32_t beyond_gpu_ = kNone, judged_ = kNone, limited_ = kNone, counts_content_ = kNone;
   uint32_t front_bytes_ = 0, tail_bytes_ = 0;

@@ -179,7 +179,11 @@ TEST(Associations, TheEndOfNumbersIsSaidOnce) {
   EXPECT_EQ(said(first), begin + "few sequence numbers left: it needs a successor\n");
   count_down(first, UINT32_MAX);
   EXPECT_EQ(said(first), "");
+  first.count_down(first.current(), 1, UINT32_MAX);
+  EXPECT_NE(said(first), "");
   second.take_over(first);
+  second.count_down(second.current(), 1, uint64_t{UINT32_MAX} + 1);
+  EXPECT_NE(said(second).find("0x00001002"), std::string::npos);
   count_down(second, UINT32_MAX), count_down(second, uint64_t{UINT32_MAX} + 1);
   EXPECT_EQ(said(second), begin + "used all its sequence numbers: its packets are dropped\n");
   count_down(second, uint64_t{UINT32_MAX} + 2);

@@ -34,6 +34,11 @@ void change(Associations& associations, const AssociationList& list) {
   associations.choose();
 }
 
+/** Why a list of this association alone cannot follow. */
+std::string problem_with(const Associations& associations, const FileAssociation& one) {
+  return associations.problem_with(one, associations.places_of({one})[0]);
+}
+
 /** What an Encap says of a packet that has place `place`. */
 int reason_at(const Associations& associations, uint32_t place) {
   auto random = random_for("any packet");
@@ -106,7 +111,7 @@ TEST(AssociationChange, OtherAddressesAndTheSameKeysCountOn) {
   all.load(AssociationList{one}, 0);
   all.take_numbers(0, 7);
   one.sa.destination = 5, one.selector.family = ipsec::Selector::Family::ip4;
-  EXPECT_EQ(all.problem_with(one), "");
+  EXPECT_EQ(problem_with(all, one), "");
   change(all, {one});
   EXPECT_EQ(all.find(one.sa.spi), 0u);
   EXPECT_EQ(all[0].destination, 5u);
@@ -134,6 +139,11 @@ TEST(AssociationChange, DestinationsTellApartWhatHasOneSpiAndKey) {
   EXPECT_EQ(all.next_number(1), 8u);
   // What comes beside one that stays does not go on as that: numbers would be used twice with one key.
   change(all, {b});
+  FileAssociation limited = c;
+  limited.limits.soft_packets = 10;
+  EXPECT_NE(problem_with(all, limited), "") << "it would be b, which has moved";
+  EXPECT_EQ(all.places_of({limited, b}), (std::vector{kNone, 1u}));
+  EXPECT_EQ(all.problem_with(limited, kNone), "");
   change(all, {c, b});
   EXPECT_EQ(all.place_of(b.sa), 1u);
   EXPECT_EQ(all.next_number(1), 8u);
@@ -161,7 +171,7 @@ TEST(AssociationChange, ProgressThatWouldBeLostIsAProblem) {
   const auto problem = [&](const auto& alter) {
     FileAssociation other = one;
     alter(other);
-    return all.problem_with(other);
+    return problem_with(all, other);
   };
   EXPECT_EQ(problem([](auto&) {}), "");
   EXPECT_EQ(problem([](auto& o) { o.window = 128; }),

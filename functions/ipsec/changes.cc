@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 
 #include "core/mistakes.h"
 #include "functions/ipsec/association_words.h"
@@ -62,8 +63,8 @@ void Changes::reclaim() {
   }
 }
 
-std::string Changes::problem_with(const FileAssociation& one) const {
-  if (const std::string why = mine_.problem_with(one); !why.empty()) return why;
+std::string Changes::problem_with(const FileAssociation& one, uint32_t place) const {
+  if (const std::string why = mine_.problem_with(one, place); !why.empty()) return why;
   for (const auto& [other, name] : others_)
     if (other->place_of(one.sa) != Associations::kNone)
       return "'" + name + "' has it as well, from another FILE: name the same one there, so that they change together";
@@ -76,8 +77,12 @@ void Changes::check(const AssociationList& list, const std::string& from) const 
   std::vector<std::string> errors;
   {
     Mistakes mistakes(from, errors);
-    for (const FileAssociation& one : list) {
-      std::string why = problem_with(one);
+    const std::vector<uint32_t> places = mine_.places_of(list);
+    std::unordered_map<uint32_t, uint32_t> with_spi;
+    for (size_t k = 0; k < list.size(); ++k) {
+      const FileAssociation& one = list[k];
+      std::string why = problem_with(one, places[k]);
+      if (++with_spi[one.sa.spi] == kMaxOfSpi + 1) why = format("more than %u would have its SPI", kMaxOfSpi);
       if (why.empty()) continue;
       why = format("association 0x%08x: ", swapped(one.sa.spi)) + why;
       if (one.line != 0)
@@ -87,7 +92,7 @@ void Changes::check(const AssociationList& list, const std::string& from) const 
     }
     for (const Changes* member : members_)
       for (const uint32_t spi : member->mine_.chosen_spis())
-        if (std::ranges::count(list, spi, [](const FileAssociation& one) { return one.sa.spi; }) > 1)
+        if (with_spi[spi] > 1)
           errors.push_back(
               format("there would be several associations 0x%08x, and an IPsecSequence names that SPI; "
                      "have `sel` lines or BY column choose there",
@@ -125,10 +130,10 @@ void Changes::change(AssociationList list, const std::string& from) {
 }
 
 void Changes::add(const std::string& file) {
+  const AssociationList more = read(file);
   AssociationList list = mine_.list();
   std::vector<std::string> errors;
   {
-    const AssociationList more = read(file);
     Mistakes mistakes(file, errors);
     for (const FileAssociation& one : more) {
       const auto is_it = [&one](const Association& mine) { return mine.has_destination_of(one.sa); };
@@ -145,23 +150,21 @@ void Changes::add(const std::string& file) {
 }
 
 void Changes::remove(const std::string& which) {
-  Words words(which);
-  AssociationList list = mine_.list();
+  AssociationList list;
   try {
-    const std::string_view spi = words.take(), destination = words.take();
-    const uint32_t number = number_of(spi, "remove");
+    Words words(which);
+    const std::string_view text = words.take(), destination = words.take();
+    const uint32_t number = number_of(text, "remove"), spi = swapped(number);
     words.expect_end();
     const Form to = destination.empty() ? Form{} : form_to(destination);
-    const auto is_it = [&](const FileAssociation& one) {
-      return one.sa.spi == swapped(number) && (destination.empty() || one.sa.has_destination_of(to));
-    };
-    const auto found = std::ranges::find_if(list, is_it);
-    if (found == list.end())
+    const auto is_it = [&](const Form& one) { return destination.empty() || one.has_destination_of(to); };
+    if (mine_.current().find(spi, is_it) == Associations::kNone)
       throw Mistake{format("there is no association 0x%08x%s%s", number, destination.empty() ? "" : " to ",
                            std::string(destination).c_str())};
-    if (std::ranges::find_if(found + 1, list.end(), is_it) != list.end())
+    if (destination.empty() && mine_.has_several(spi))
       throw Mistake{format("there are several associations 0x%08x; say whose: remove SPI DST", number)};
-    list.erase(found);
+    list = mine_.list();
+    std::erase_if(list, [&](const FileAssociation& one) { return one.sa.spi == spi && is_it(one.sa); });
   } catch (const Mistake& mistake) {
     throw Error(mistake.why + "; " + kStay);
   }

@@ -34,7 +34,8 @@ class Changes : public Retiring {
   /** Makes `list` the associations, or throws Error: what is wrong with it, by line. `from`: the file. */
   void change(AssociationList list, const std::string& from);
   void check(const AssociationList& list, const std::string& from) const;
-  std::string problem_with(const FileAssociation& one) const;
+  /** `place`: where it goes on, or kNone. */
+  std::string problem_with(const FileAssociation& one, uint32_t place) const;
   void add(const std::string& file);
   void remove(const std::string& which);
 

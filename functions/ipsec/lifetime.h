@@ -56,7 +56,7 @@ class Reached {
   /** Those since the last call. */
   unsigned news() {
     const unsigned now = all();
-    return now & ~announced_.exchange(now);
+    return now & ~announced_.fetch_or(now);
   }
   /** Nobody hears again of those of `old`; whether others are left to announce. No other thread uses either. */
   bool heard(Reached& old) {
@@ -115,7 +115,9 @@ class Lifetime {
   /** It is `now`, whether packets come or not. */
   void age(Time now) {
     const int64_t ns = ns_of(now);
-    raise(ns >= soft_ns_.load(std::memory_order_relaxed), ns >= hard_ns_.load(std::memory_order_relaxed));
+    // Once it is over nobody is told to replace it soon.
+    const bool soft = state() != State::hard && ns >= soft_ns_.load(std::memory_order_relaxed);
+    raise(soft, ns >= hard_ns_.load(std::memory_order_relaxed));
   }
   /** Tells its news when the next of its limits in seconds is reached. */
   void expect_end() {

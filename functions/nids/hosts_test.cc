@@ -400,6 +400,56 @@ TEST(Streams, GoesBackToWhatIsAskedFor) {
   EXPECT_EQ(pair.take(0, segment(100, 500), "abc"), "abc");
 }
 
+// Windows are those of the other side however much has been sent, and a segment that is too long for them still says
+// how far the other side may send.
+TEST(Streams, WindowsGoOnWithTheConnection) {
+  constexpr uint32_t kRoom = 60000;
+  const auto with_room = [](TcpSegment segment, uint32_t room) {
+    segment.window = static_cast<uint16_t>(room);
+    return segment;
+  };
+  const auto beyond = [](const Pair& pair) { return pair.streams.doubts()[static_cast<size_t>(Doubt::beyond_window)]; };
+  Pair pair;
+  pair.take(0, with_room(syn(99), kRoom)), pair.take(1, with_room(syn(499, 100), kRoom));
+  const std::string text(kRoom, 'a');
+  uint32_t next = 100;
+  for (uint64_t sent = 0; sent < uint64_t{5} << 30; sent += kRoom, next += kRoom) {  // more than all sequence numbers
+    TcpSegment data = segment(next, 500);
+    data.payload = {reinterpret_cast<const uint8_t*>(text.data()), text.size()};
+    const Window window = pair.streams.take(pair.names[0], data);
+    ASSERT_EQ(window.bytes.size() - window.fresh, kRoom);
+    pair.take(1, with_room(segment(500, next + kRoom), kRoom));
+  }
+  EXPECT_EQ(beyond(pair), 0u);
+  // Both send, acknowledge by what they send, and are not seen for more than their windows.
+  uint32_t back = 500;
+  std::string some(2000, 'b'), last;
+  for (int round = 0; round < 100; ++round, next += 2000, back += 2000) {
+    if (20 <= round && round < 60) continue;
+    last = pair.take(0, with_room(segment(next, back), 4000), some), pair.acknowledged(0);
+    pair.take(1, with_room(segment(back, next + 2000), 4000), some), pair.acknowledged(1);
+  }
+  EXPECT_EQ(last.size(), Streams::kWindowBytes + some.size());
+  EXPECT_GE(beyond(pair), 1u);
+  EXPECT_LE(beyond(pair), 4u);
+}
+
+// A FIN that comes with more than the window is that of the connection if it is acknowledged.
+TEST(Streams, EndsBeyondTheWindow) {
+  Pair pair;
+  TcpSegment answer = syn(499, 100), fin = segment(100, 500);
+  answer.window = 50, fin.fin = true;
+  pair.take(0, syn(99)), pair.take(1, answer);
+  const std::string text(100, 'a');
+  EXPECT_EQ(pair.take(0, fin, text), "");
+  EXPECT_FALSE(pair.streams.closed(pair.names[0]));
+  pair.take(1, segment(500, 201));
+  EXPECT_EQ(pair.acknowledged(1), text);
+  EXPECT_EQ(pair.acknowledged(1), "");
+  EXPECT_EQ(pair.streams.gaps(), 0u);
+  EXPECT_TRUE(pair.streams.closed(pair.names[0]));
+}
+
 // Against a host that takes what is in order and answers, and an observer who misses some: of each byte that both have
 // the observer says the same, whatever else comes that no host takes.
 TEST(Streams, FollowsWhatAHostTakes) {

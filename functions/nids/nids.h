@@ -374,7 +374,8 @@ class NIDS : public Element, public KeepsGpuState {
  *  than that of a segment before it that came in order (`old_timestamp`; PAWS, RFC 7323), or, where both SYNs have been
  *  seen, has bytes beyond the window that the other side has told (`beyond_window`). They are judged with their
  *  packet, and wait, in up to 16 blocks of 2032 bytes a direction and an eighth of MEMORY in all; what comes without
- *  such a doubt in their place goes before them. What the other side acknowledges of them belongs to the connection.
+ *  such a doubt in their place goes before them. What the other side acknowledges of them belongs to the connection; a
+ *  rule that stops this stops what comes behind it.
  *  Where there is no more room they are followed as if without doubt, until something without doubt comes in their
  *  place. Where one direction only is seen nothing but a SYN is in doubt, whose payload belongs to the connection if
  *  what comes next is behind it. What a client sends before its SYN is answered counts no more from that answer on but

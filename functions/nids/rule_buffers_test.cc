@@ -75,7 +75,7 @@ TEST(NidsBufferRules, MistakesSayWhatIsWrong) {
       {"content:\"a\"; dotprefix;", "dotprefix does not stand right behind a buffer's name"},
       {"http.uri; xor:\"1\"; content:\"a\";", "xor '1' is not the bytes of a key in hexadecimal"},
       {"bsize:3;", "bsize is for a buffer, which is named before it"},
-      {"http.uri; bsize:x;", "bsize 'x' is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"},
+      {"http.uri; bsize:x;", "bsize 'x' is not a number, =N, !N, !=N, <N, >N, <=N, >=N, A<>B or A-B"},
       {"urilen:3,full;", "urilen '3,full' has neither norm nor raw behind the comma"},
       {"http.uri; content:\"a\"; http.stat_code; content:\"2\";",
        "it looks into what the client says and into what the server says, which is not supported"},

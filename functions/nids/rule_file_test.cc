@@ -273,7 +273,7 @@ TEST(NidsRules, MistakesSayWhatIsWrong) {
   EXPECT_EQ(refusal("sid:1; dsize:5-6;"), "f:1: sid 1: dsize '5-6' leaves nothing between");
   for (const std::string wrong : {"!3<>7", "!", "-1", "<>5", "==4", "!==4", "=", "=!4", "=4-6", ">=", ""})
     EXPECT_EQ(refusal("sid:1; dsize:" + wrong + ";"),
-              "f:1: sid 1: dsize '" + wrong + "' is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B");
+              "f:1: sid 1: dsize '" + wrong + "' is not a number, =N, !N, !=N, <N, >N, <=N, >=N, A<>B or A-B");
   EXPECT_EQ(refusal("sid:1; dsize:>100; dsize:<20;"), "f:1: sid 1: it has two of the option dsize");
   for (const char* head :
        {"alert tcp [] any -> any any", "alert tcp any any -> any [ ]", "alert tcp any any -> ![] any"})

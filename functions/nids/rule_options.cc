@@ -97,7 +97,7 @@ std::string content_bytes(std::string_view text, std::string& bytes) {
 
 std::optional<Refusal> parse_sizes(std::string_view name, std::string_view text, Ranges& sizes) {
   const std::string which = std::string(name) + " " + in_quotes(text);
-  const Refusal refusal{which + " is not a number, !N, <N, >N, <=N, >=N, A<>B or A-B"};
+  const Refusal refusal{which + " is not a number, =N, !N, !=N, <N, >N, <=N, >=N, A<>B or A-B"};
   uint32_t low = 0, high = kMaxBytes, number = 0;
   if (text.starts_with('!')) {
     if (!to_number(text.substr(text.starts_with("!=") ? 2 : 1), number, 0u, high)) return refusal;

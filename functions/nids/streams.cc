@@ -163,10 +163,11 @@ void Streams::take_acknowledgement(Stream& stream, uint32_t acknowledgement) {
 void Streams::take_window(Stream& stream, const TcpSegment& segment) {
   const Stream& other = streams_[stream.other];
   if (!segment.window || !stream.knows_scale || !other.knows_scale) return;
-  if (distance(segment.acknowledgement, stream.begin) < 0 || distance(segment.acknowledgement, stream.sent) > 0) return;
+  const uint32_t acknowledgement = segment.acknowledgement;
+  if (distance(acknowledgement, stream.acknowledged) < 0 || distance(acknowledgement, stream.sent) > 0) return;
   // The window of a SYN itself is not scaled (RFC 7323, 2.2), nor is any unless both SYNs offer it.
   const bool scales = !segment.syn && stream.scales_window && other.scales_window;
-  const uint32_t edge = segment.acknowledgement + (uint32_t{*segment.window} << (scales ? other.window_scale : 0));
+  const uint32_t edge = acknowledgement + (uint32_t{*segment.window} << (scales ? other.window_scale : 0));
   if (stream.has_edge && distance(edge, stream.edge) <= 0) return;  // hosts need not take back what they have said
   stream.edge = edge, stream.has_edge = true;
 }
@@ -399,7 +400,14 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
     set_closed(number_of(stream), true);
     if (stream.other != kNone) set_closed(stream.other, true);
   }
+  // That there is no room for its payload does not touch what a segment says of the other direction.
+  if (Stream* const asked = other_of(stream);
+      asked != nullptr && (doubt == Doubt::none || doubt == Doubt::beyond_window)) {
+    take_acknowledgement(*asked, segment.acknowledgement);
+    take_window(*asked, segment);
+  }
   if (doubt != Doubt::none) {
+    if (segment.fin && !no_host_takes_it && !stream.has_end) stream.end = end, stream.may_end = true;
     if (segment.payload.empty()) return {};
     ++doubts_[static_cast<size_t>(doubt)];
     if (no_host_takes_it || distance(end, stream.at.next) <= 0) return {};
@@ -407,10 +415,6 @@ Window Streams::take(uint64_t& word, const TcpSegment& segment, uint64_t other) 
       return hold(stream, segment, true) ? Window{} : follow_doubtful(stream, segment);
     ++unfollowed_;
     return {};
-  }
-  if (Stream* const acknowledged = other_of(stream)) {
-    take_acknowledgement(*acknowledged, segment.acknowledgement);
-    take_window(*acknowledged, segment);
   }
   if (segment.timestamp && distance(first, stream.at.next) <= 0 && distance(first, stream.acknowledged) <= 0 &&
       (first == stream.at.next || distance(end, stream.at.next) > 0))
@@ -435,7 +439,8 @@ Window Streams::acknowledged(uint64_t word) {
   Stream* const stream = other_of(streams_[word - 1]);
   if (stream == nullptr) return {};
   uint32_t to = stream->acknowledged;
-  if (stream->has_end && to == stream->end + 1) to = stream->end;  // the FIN
+  if ((stream->has_end || stream->may_end) && to == stream->end + 1)
+    to = stream->end, stream->has_end = true;  // the FIN
   // What has been given up, or followed in doubt, is not missed any more.
   if (stream->has_gap && distance(to, stream->gap.next) > 0 && distance(to, stream->at.next) >= 0) forget_gap(*stream);
   while (distance(to, stream->at.next) > 0) {

@@ -135,10 +135,10 @@ class Streams {
   struct Stream {
     Place at;
     Place gap;  // the first that was given up of late, if has_gap; or how far it was before it went back, if has_former
-    uint32_t since_gap = 0;                                 // bytes that have been followed since
-    uint32_t begin = 0;                                     // sequence number of the first byte
-    uint32_t end = 0;                                       // that of the one behind the last, if has_end
-    uint32_t held = kNone;                                  // by sequence number
+    uint32_t since_gap = 0;  // bytes that have been followed since
+    uint32_t begin = 0;      // sequence number of the first byte
+    uint32_t end = 0;        // that of the one behind the last, if has_end; with may_end by a FIN that is in doubt
+    uint32_t held = kNone;   // by sequence number
     uint32_t closed_before = kNone, closed_behind = kNone;  // of the list of closed ones
     uint32_t other = kNone;                                 // the other direction of its connection
     uint32_t sent = 0;                                      // the farthest sequence number that it has used, and one
@@ -154,7 +154,7 @@ class Streams {
     bool has_other_begin : 1 = false, has_timestamp : 1 = false;
     bool has_syn : 1 = false;            // `begin` is by a SYN
     bool offers_timestamps : 1 = false;  // in a SYN
-    bool has_edge : 1 = false;
+    bool may_end : 1 = false, has_edge : 1 = false;
     bool knows_scale : 1 = false;    // the SYN that it has begun with has been seen
     bool scales_window : 1 = false;  // that SYN offers it
 

@@ -86,7 +86,7 @@ class RuleTable : public Table {
 
   /** For packet threads, who fetch it anew for each batch, and readers within an Epochs::Reader. */
   const Generation& now() const { return *now_.load(std::memory_order_acquire); }
-  /** What rules with a threshold have matched of late, by sid: it outlives generations. */
+  /** What rules with a threshold have matched of late, by gid and sid: it outlives generations. */
   Thresholds& thresholds() { return thresholds_; }
 
   /** What packets have told of flows, and their bits, if the rules of now() ask. It outlives generations. */
