@@ -27,7 +27,7 @@ uint32_t expected(const std::vector<Selector>& list, const Selector::Ends& ends)
 TEST(Ipsec, SelectorsAreFoundAsOneByOne) {
   auto random = random_for("selectors");
   uint32_t found = 0, missed = 0;
-  for (int round = 0; round < tries(60, 3000); ++round) {
+  for (int round = 0; round < tries(300, 3000); ++round) {
     // Few networks, so that many selectors have one destination, and sources of several lengths contain each other.
     const auto address = [&](Family family) {
       const auto low = static_cast<uint32_t>(random() % 6 << 24 | random() % 3 << 8 | random() % 4);
