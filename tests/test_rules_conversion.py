@@ -187,15 +187,15 @@ def test_the_remedy_for_extension_headers(heddle, tmp_path):
     rules.write_text(inet("tcp dport 22 drop", "ip6 saddr 2001:db8::/32 accept"))
     done = heddle("rules", "convert", rules)
     assert "warning: for IPv6 1 of the lines ask for a protocol or what is in its header (line 4)" in done.err
-    first = re.search(r"'(@::/0 [^']+ deny)', and the same with (\S+), (\S+) and (\S+)$", done.err, re.MULTILINE)
+    first = re.search(r"'(@::/0 [^']+ deny)', and the same with (\S+), (\S+), (\S+) and (\S+)$", done.err, re.MULTILINE)
     firsts = [first[1], *(first[1].replace("0x00/0xFF", other) for other in first.groups()[1:])]
     mended.write_text("\n".join(firsts) + "\n" + done.out)
     tcp, hosts = judge.transport(6, 1, 22, 2), [judge.packed(f"2001:db8::{i}") for i in (1, 2)]
-    frames = [judge.ip6(*hosts, one, bytes([6, 0, 1, 4, 0, 0, 0, 0]) + tcp) for one in (0, 43, 44, 60)]
+    frames = [judge.ip6(*hosts, one, bytes([6, 0, 1, 4, 0, 0, 0, 0]) + tcp) for one in (0, 43, 44, 51, 60)]
     source = captures.write(tmp_path / "in.pcap", [*frames, judge.ip6(*hosts, 6, tcp)])
     actions = lambda path: [one["action"] for one in heddle("rules", "explain", path, source, "--json").json]
-    assert actions(rules) == ["allow"] * 4 + ["deny"]
-    assert actions(mended) == ["deny"] * 5
+    assert actions(rules) == ["allow"] * 5 + ["deny"]
+    assert actions(mended) == ["deny"] * 6
 
 
 # ---- explain as the chain

@@ -105,9 +105,9 @@ void warn_of_protocols(const std::string& file, const RuleList& list) {
   std::fprintf(stderr,
                "%s: warning: for IPv6 %zu of the lines ask for a protocol or what is in its header (%s); the kernel "
                "finds it behind extension headers, too, rules here only right behind the IPv6 header. So that nothing "
-               "passes by these rules so, drop next headers 0, 43, 44 and 60 with rules before them: "
-               "'@::/0 ::/0 0 : 65535 0 : 65535 0x00/0xFF deny', and the same with 0x2b/0xFF, 0x2c/0xFF and "
-               "0x3c/0xFF\n",
+               "passes by these rules so, drop next headers 0, 43, 44, 51 and 60 with rules before them: "
+               "'@::/0 ::/0 0 : 65535 0 : 65535 0x00/0xFF deny', and the same with 0x2b/0xFF, 0x2c/0xFF, 0x33/0xFF "
+               "and 0x3c/0xFF\n",
                file.c_str(), list.by_protocol.size(), text_of_lines(list.by_protocol).c_str());
 }
 

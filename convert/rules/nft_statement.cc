@@ -430,24 +430,27 @@ class Statement {
     if (skip("&")) {
       const uint32_t mask = flag_words();
       const std::string sign = relation();
-      const uint32_t wanted = flag_words();
       if (sign != "==" && sign != "!=") throw Error("is not supported: " + in_quotes(sign) + " of TCP flags");
-      return flag_bits(mask, wanted, sign == "!=");
+      if (!skip("{")) return flag_bits(mask, flag_words(), sign == "!=");
+      return one_of_flags(mask, sign == "!=");
     }
     const bool none = skip("!"), differs = !none && skip("!="), exact = differs || (!none && skip("=="));
-    if (!none && skip("{")) {
-      Term term;
-      for (const std::string& text : flag_set()) {
-        const uint32_t exactly = tcp_flags_of_words(text, '|');
-        term.push_back({range_of(kTcpFlags, exactly, exactly)});
-      }
-      return matches_.add(term, differs);
-    }
+    if (!none && skip("{")) return one_of_flags(255, differs);
     const uint32_t flags = flag_words();
     if (none) return flag_bits(flags, 0, false);
     if (skip("/")) return flag_bits(flag_words(), flags, differs);
     if (exact) return flag_bits(255, flags, differs);
     flag_bits(flags, 0, true);  // one of them at least
+  }
+
+  /** Behind "{": flags of which those in `mask` are as one of these says. */
+  void one_of_flags(uint32_t mask, bool negate) {
+    Term term;
+    for (const std::string& text : flag_set()) {
+      const uint32_t wanted = tcp_flags_of_words(text, '|');
+      if ((wanted & ~mask) == 0) term.push_back({Condition{kTcpFlags, mask, wanted, wanted}});
+    }
+    if (!term.empty() || !negate) matches_.add(term, negate);
   }
 
   std::vector<std::string> flag_set() {

@@ -109,6 +109,10 @@ TEST(RuleList, RejectIsDenyOfWhatCanBeAnswered) {
 TEST(RuleList, FlagsOfTcpMayDiffer) {
   EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags != syn / syn,ack drop")),
             rules_of("nft", nft("ip", "tcp flags & (syn | ack) != syn drop")));
+  EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags & (syn | ack) == { syn, ack } drop")),
+            rules_of("nft", nft("ip", "tcp flags & (syn | ack) == syn drop\ntcp flags & (syn | ack) == ack drop")));
+  EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags & (syn | ack) != { syn, fin } drop")),
+            rules_of("nft", nft("ip", "tcp flags & (syn | ack) != syn drop")));
   EXPECT_EQ(rules_of("nft", nft("ip", "tcp flags & ack != syn drop")),
             Texts{"@0.0.0.0/0 0.0.0.0/0 0 : 65535 0 : 65535 0x06/0xFF ip[6/2]=0x0/0x1fff deny"})
       << "these always do";

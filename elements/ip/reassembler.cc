@@ -158,7 +158,7 @@ Packet* Reassembler::put_together(std::span<const Fragment> fragments) const {
   for (const Fragment& fragment : fragments) {
     const uint8_t* const part = marked_header(fragment.packet, fragment.l3) + fragment.part_at;
     std::memcpy(data(whole) + headers + fragment.from, part, fragment.bytes);
-    goes_on_in_(fragment.packet, whole);
+    if (goes_on_in_) goes_on_in_(fragment.packet, whole);
   }
   make_whole(data(whole) + before, ip, first.header_bytes, bytes, codepoints_of(fragments).ce);
   return whole;

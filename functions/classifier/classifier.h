@@ -150,10 +150,10 @@ class RuleElement : public Element, public Chooses, public KeepsGpuState {
  *  count as one. If rules have IPv6 addresses or ask for the version, packets of both versions are told apart, each
  *  address matches those of its own version, and 0.0.0.0/0 on both sides both; the protocol of an IPv6 packet is its
  *  next header, so that one with extension headers has no ports, and a rule about TCP does not match it. Where that
- *  must not be a way past a rule, drop the next headers 0, 43, 44 and 60 (options, routing, fragments) before it:
- *  `@::/0 ::/0 0 : 65535 0 : 65535 0x2c/0xFF deny` is the one for 44. Otherwise packets of other versions than 4 hit no
- *  rule; but where rules ask for bytes of the frame, or for ip[0/LENGTH], rules see them, with addresses, ports and
- *  protocol that count as 0. Rules that handlers add may ask for what rules asked for at the start, and for FIELDS,
+ *  must not be a way past a rule, drop the next headers 0, 43, 44, 51 and 60 (options, routing, fragments, AH) before
+ *  it: `@::/0 ::/0 0 : 65535 0 : 65535 0x2c/0xFF deny` is the one for 44. Otherwise packets of other versions than 4
+ *  hit no rule; but where rules ask for bytes of the frame, or for ip[0/LENGTH], rules see them, with addresses, ports
+ *  and protocol that count as 0. Rules that handlers add may ask for what rules asked for at the start, and for FIELDS,
  *  names of these separated by blanks; `ip6`: IPv6 addresses.
  *
  *  Engines, which all find the same rules (`heddle plan` says which one is used, and why):
