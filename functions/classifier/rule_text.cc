@@ -161,7 +161,8 @@ std::string parse_wide_value(const std::vector<Place>& places, std::string_view 
   if (!parse_wide(first, value) || ((parts || range) && !parse_wide((range ? *range : *parts)[1], mask)))
     return in_quotes(text) + " is not 0x and 32 hexadecimal digits, or two such with '-' or '/' between them";
   if (range && value > mask)
-    return format("its lowest %s is larger than the highest: ", wide_name(places[0]).c_str()) + in_quotes(text);
+    return format("its lowest %s is larger than the highest: '%.*s'", wide_name(places[0]).c_str(),
+                  static_cast<int>(text.size()), text.data());
   std::vector<Condition> conditions;
   if (places[0].kind == Place::field) conditions.push_back({kIpVersion, 255, 6, 6});
   if (range) {
