@@ -217,11 +217,13 @@ TEST(ErrorsTest, Nearest) {
 }
 
 TEST(ErrorsTest, KeysAreNotQuoted) {
-  const std::string key(32, 'a'), text(100, 'z');
-  EXPECT_EQ(in_quotes(key), "'...'");
+  const std::string key(32, 'a'), nines(40, '9'), text(100, 'z');
+  EXPECT_EQ(in_quotes("0x" + key), "'0x...'");
   EXPECT_EQ(in_quotes("enc 0x" + key + "F0 96 "), "'enc 0x... 96 '");
-  EXPECT_EQ(in_quotes(key.substr(1) + "-" + key + "-"), "'" + key.substr(1) + "-...-'");
-  EXPECT_EQ(in_quotes(text.substr(0, 70) + key + text), "'" + text.substr(0, 70) + "..." + text.substr(0, 7) + "...'");
+  EXPECT_EQ(in_quotes("0x" + key.substr(1) + "-0x" + nines + "-"), "'0x" + key.substr(1) + "-0x...-'");
+  EXPECT_EQ(in_quotes(nines), "'" + nines + "'") << "a number";
+  EXPECT_EQ(in_quotes("0x"), "'0x'");
+  EXPECT_EQ(in_quotes(text), "'" + text.substr(0, 80) + "...'");
   EXPECT_EQ(in_quotes(text.substr(0, 80)), "'" + text.substr(0, 80) + "'");
   EXPECT_EQ(in_quotes(""), "''");
 }

@@ -71,15 +71,17 @@ std::vector<std::string_view> words_of(std::string_view text, size_t most) {
   return words;
 }
 
+// Without numbers of 32 or more hexadecimal digits, which may be keys that nobody may read.
 std::string in_quotes(std::string_view text) {
-  constexpr size_t kMax = 80, kKeyDigits = 32;  // bytes; so many digits in a row may be a key, which nobody may read
+  constexpr size_t kMax = 80, kKeyDigits = 32;  // bytes, digits
   std::string shown;
   while (!text.empty()) {
-    const size_t digits = std::min(text.find_first_not_of("0123456789abcdefABCDEF"), text.size());
-    const size_t part = std::min(digits + 1, text.size());
-    if (digits >= kKeyDigits) shown += "...";
-    shown += digits >= kKeyDigits ? text.substr(digits, part - digits) : text.substr(0, part);
-    text.remove_prefix(part);
+    const size_t number = std::min(text.find("0x"), text.size());
+    const size_t begin = std::min(number + 2, text.size());
+    const size_t end = std::min(text.find_first_not_of("0123456789abcdefABCDEF", begin), text.size());
+    shown += text.substr(0, begin);
+    shown += end - begin < kKeyDigits ? text.substr(begin, end - begin) : "...";
+    text.remove_prefix(end);
   }
   std::string result = "'";
   for (const char c : shown.substr(0, kMax)) {
