@@ -44,7 +44,7 @@ class Classifier:
         self.kinds = Kinds(lookup.source, self.known | lookup.private)
         self.used = names(lookup.body) & set(self.known) - set(lookup.private) - {lookup.index}
         self.see_through()
-        self.differs = Varying(lookup.body, lookup.index, set(lookup.private)).differs
+        self.differs = Varying(lookup.body, lookup.index, set(lookup.private), self.kinds).differs
         inner: set[int] = set()  # by id: of what elements are named
         self.accesses: dict[str, list[c_ast.ArrayRef]] = {}  # elements, by array
         for node in walk(lookup.body):

@@ -14,7 +14,7 @@ HEAD = """\
 #include "gopt.h"
 static uint32_t fetch(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); return t[x]; }
 static uint32_t deep(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); if (x) return deep(t, t[x]); return 0; }
-void fill(uint32_t*); int count(void); double third(uint32_t);
+void fill(uint32_t*); int count(void); double third(uint32_t); extern struct own* cfg;
 enum { ZERO, ONE }; static int bias = 3;
 static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y + (int)t[x]; }
 struct own { uint32_t a, b; }; void set(struct own*);
@@ -311,6 +311,28 @@ CASES = {  # name: text, the refusal's line, words of it
         in_loop("for (int k = 0; k < 4; ++k)", "a[k] = t[i + k];", MARK, "for (int k = 0; k < 4; ++k) last += a[k];"),
         FIRST + 2,
         "`a[k]`, of an array",
+    ),
+    "an element that a call without arguments chooses": (
+        in_loop("a[count()] = t[i];", MARK, "out[i] = a[count()];"),
+        FIRST + 1,
+        "`a[count()]`, of an array",
+    ),
+    "an element that a pointer chooses": (in_loop(MARK, "a[*t] = t[i];"), FIRST + 2, "`a[*t]`, of an array"),
+    "an element that a member chooses": (in_loop(MARK, "a[cfg->b] = t[i];"), FIRST + 2, "`a[cfg->b]`, of an array"),
+    "an element that a variable of the lookup with what a call gives chooses": (
+        in_loop("uint32_t k;", "k = count();", MARK, "if (count()) ++k;", "a[k] = t[i];"),
+        FIRST + 5,
+        "`a[k]`, of an array",
+    ),
+    "an element that a variable which a call sets chooses": (
+        in_loop("uint32_t k, *p = &k;", "fill(p);", MARK, "a[k] = t[i];"),
+        FIRST + 4,
+        "`a[k]`, of an array",
+    ),
+    "an array through a pointer that a call moves": (
+        in_loop("uint32_t* p = a;", "p += count();", MARK, "*p = t[i];"),
+        FIRST + 1,
+        "the address of `a`",
     ),
     "an element that all lookups set": (in_loop(MARK, "a[1] = t[i];"), FIRST + 2, "`a[1]`, of an array"),
     "an initialiser for a constant's place in a member": (

@@ -178,6 +178,15 @@ BOTH = {  # name: text
         "struct s { uint32_t a, b; }; struct r { uint32_t r[256]; };",
         before="uint32_t g[256], m[256][2], h[256], twice[512]; struct s s[256]; struct r one[1];",
     ),
+    "elements that calls and pointers of the lookup's own choose": whole(
+        "const struct s own = {t[i], (uint32_t)i}, *q = &own; const uint32_t* p = &own.b; uint32_t x, b[2], e[2], *w = &x; *w = (uint32_t)i;\n"
+        "put(b, (uint32_t)i); e[i & 1] = 1; e[!(i & 1)] = 0; struct s c; memcpy(&c, q, sizeof c); g_expensive(&t[t[i]]);\n"
+        "g[hs((uint32_t)i)] = t[t[i]]; g[*p] += 1; g[q->b] += 2; g[x] += 3; g[b[0]] += 4; g[c.b] += 5; d[2 * i] = 6; d[2 * (*p) + e[0] + e[1]] = 7;\n"
+        "out[i] = g[i] + d[2 * i] + d[2 * i + 1];",
+        "struct s { uint32_t a, b; }; static uint32_t hs(uint32_t x) { return x ^ 1 ^ 1; }\n"
+        "static void put(uint32_t* b, uint32_t x) { b[0] = b[1] = x; }",
+        before="uint32_t g[256], d[512];",
+    ),
     "falls through, with GNU's word for it": whole(
         "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; __attribute__((fallthrough)); case 1: x *= 3; break;\n"
         "case 2: { x--; __attribute__((__fallthrough__)); } default:; } out[i] = x;"
