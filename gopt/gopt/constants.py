@@ -3,6 +3,7 @@ where it is compiled."""
 
 import re
 import subprocess
+from collections.abc import Iterator
 from itertools import accumulate
 from pathlib import Path
 
@@ -16,6 +17,10 @@ from gopt.tree import inlined
 _WORD = re.compile(
     r"""//(?:\\\r?\n|[^\n])* |/\*.*?\*/ |"(?:\\.|[^"\\\n])*" |'(?:\\.|[^'\\\n])*' |\.?\d[\w.$]* |([A-Za-z_$][\w$]*)""",
     re.VERBOSE | re.DOTALL,
+)
+_STRING = r""""(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*\'"""
+_POPPING = re.compile(
+    rf"""_Pragma\s*\(\s*(?:L|u8?|U)?"((?:\\.|[^"\\\n])*)"|\b(push|pop)_macro\b(?:\s*\(\s*"([\w$]+)")?|{_STRING}"""
 )
 _NUMBER = re.compile(r"(?:\s|[-+*/%()<>&|^~!=?:]|(?:0[xX][0-9a-fA-F]+|0[bB][01]+|\d+)[uUlL]*\b)+")
 
@@ -38,11 +43,11 @@ def refuse_popped(lookup: Lookup) -> None:
     spans = [Span(source.path, loop.first, loop.last, 0)]
     spans += [source.spans[name] for name in sorted(inlined(lookup.body) & set(source.spans))]
     for span in spans:
-        for number, line in enumerate(source.text_of(span.file)[span.first - 1 : span.last], span.first):
-            if found := re.search(r"\b(push|pop)_macro\b", line):
+        for number, word, _ in _changes("".join(source.text_of(span.file))):
+            if span.first <= number <= span.last:
                 raise Refusal(
                     f"{span.file}:{number}",
-                    f"{found[0]} within a lookup: what follows in the output would mean something else",
+                    f"{word} within a lookup: what follows in the output would mean something else",
                     "move it out of the function",
                 )
     popped = _popped(source, loop.last)
@@ -66,11 +71,40 @@ def _popped(source: Source, before: int) -> dict[str, str]:
     """Macros that pop_macro names before a line of the file, or in one that it includes, and where."""
     found: dict[str, str] = {}
     for file in (f for f in source.files if Path(f).is_file()):
-        lines = source.text_of(file)[: before if file == source.path else None]
-        for number, line in enumerate(lines, 1):
-            for name in re.findall(r'\bpop_macro\s*\(\s*\\?"([\w$]+)\\?"', line):
+        for number, word, name in _changes("".join(source.text_of(file))):
+            if word == "pop_macro" and name and (file != source.path or number <= before):
                 found.setdefault(name, f"{file}:{number}")
     return found
+
+
+def _changes(text: str) -> Iterator[tuple[int, str, str]]:
+    """Each push_macro and pop_macro of a file that is not in a comment or string: its line, and the macro."""
+    text = _logical(r"\\[ \t]*\r?\n", "", text)
+    if "_macro" not in text:
+        return
+    text = _logical(rf"//[^\n]*|/\*.*?\*/|{_STRING}", " ", text)
+    for found in _POPPING.finditer(text):
+        inside = _POPPING.match(re.sub(r"\\(.)", r"\1", found[1]).strip()) if found[1] else found
+        if inside and inside[2]:
+            yield text.count("\n", 0, found.start()) + 1, f"{inside[2]}_macro", inside[3] or ""
+
+
+def _logical(pattern: str, instead: str, text: str) -> str:
+    """Text with something else for what a pattern finds, but for strings. Ends of lines within it come behind the line,
+    so that the next ones keep their numbers."""
+    held = 0
+
+    def take(found: re.Match) -> str:
+        nonlocal held
+        if found[0] == "\n":
+            ends, held = "\n" * (held + 1), 0
+            return ends
+        if found[0][0] in "\"'":
+            return found[0]
+        held += found[0].count("\n")
+        return instead
+
+    return re.sub(rf"{pattern}|\n", take, text, flags=re.DOTALL)
 
 
 def _numbers(lookup: Lookup) -> dict[str, str]:

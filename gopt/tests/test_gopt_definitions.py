@@ -127,6 +127,7 @@ def test_a_number_that_pop_macro_may_have_changed_is_refused(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     push, pop = '#pragma push_macro("STEPS")\n#undef STEPS\n#define STEPS 7\n', '#pragma pop_macro("STEPS")\n'
     operator = '_Pragma("pop_macro(\\"STEPS\\")")\n'
+    joined = '#pragma pop_\\\nmacro \\\n(/* of\n// */ "ST\\\nEPS")\n'
     for old, new, message in [
         (
             "void look",
@@ -134,6 +135,14 @@ def test_a_number_that_pop_macro_may_have_changed_is_refused(tmp_path, monkeypat
             "in.c:18: pop_macro changes `STEPS`, which the lookup of line 20 mentions",
         ),
         ("void look", push + operator + "void look", "in.c:18: pop_macro changes `STEPS`"),
+        ("void look", push + joined + "void look", "in.c:18: pop_macro changes `STEPS`"),
+        ("void look", push + joined + pop + "void look", "in.c:18: pop_macro changes `STEPS`"),
+        ("    x = t[x];\n", "    x = t[x]; /*\n*/\n" + joined, "in.c:13: pop_macro within a lookup"),
+        (
+            "    out[i]",
+            '_Pragma ( "push_macro(\\"STEPS\\")" ) out[i]',
+            "in.c:17: push_macro within a lookup",
+        ),
         ("#define MORE", push + pop + "#define MORE", "in.c:9: pop_macro changes `STEPS`"),  # by way of MORE
         ("    x = t[x];\n", "    x = t[x];\n" + pop, "in.c:12: pop_macro within a lookup"),
         ("    out[i]", push.partition("#undef")[0] + "    out[i]", "in.c:17: push_macro within a lookup"),
@@ -145,6 +154,11 @@ def test_a_number_that_pop_macro_may_have_changed_is_refused(tmp_path, monkeypat
     Path("in.c").write_text(push.replace("STEPS", "OTHER") + pop.replace("STEPS", "OTHER") + push + LOOKUP + pop)
     assert main(["transform", "in.c", "-o", "made.c"]) == 0
     support.compile_c(tmp_path, "made.c", "-O2", *support.WARNINGS)
+    spoken = '/* pop_macro("STEPS") \\" */ /*\n#pragma pop_macro("STEPS")\n*/ // pop_macro("STEPS") \\\n' + pop
+    spoken += 'const char *said = "#pragma pop_macro(\\"STEPS\\") // /*", mark = \'"\'; // "\n'
+    inside = '    x = t[x + !"pop_macro(\\"STEPS\\")"]; /* pop_macro */ // push_macro("STEPS") \\\n pop_macro\n'
+    Path("in.c").write_text(spoken + LOOKUP.replace("    x = t[x];\n", inside))
+    assert main(["transform", "in.c", "-o", "made.c"]) == 0
 
 
 def test_a_number_that_is_written_otherwise_at_the_loop(tmp_path, monkeypatch):
