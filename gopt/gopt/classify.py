@@ -9,6 +9,7 @@ from pycparser import c_ast
 from gopt.addresses import Addresses, written_lvalue
 from gopt.errors import Refusal
 from gopt.kinds import Kinds
+from gopt.overlap import refuse_overlapping
 from gopt.tree import (
     LOOPS,
     is_address,
@@ -123,6 +124,7 @@ class Classifier:
         for name in sorted(addresses.written - written):
             self.refuse_common_elements(name)
         addresses.refuse_reads(written | addresses.written)
+        refuse_overlapping(addresses, written | addresses.written)
         if names(lookup.count) & lookup.sequential:
             raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
         lookup.shared = self.used - lookup.sequential

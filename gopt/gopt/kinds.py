@@ -1,6 +1,7 @@
 """Types of expressions, as far as declarations tell them."""
 
 import re
+from collections.abc import Sequence
 
 from pycparser import c_ast
 
@@ -80,6 +81,22 @@ class Kinds:
             if found is not None:
                 return found
         return None
+
+    def share(self, kind: c_ast.Node | None, one: Sequence[str], other: Sequence[str]) -> bool:
+        """Whether two parts of a struct or union share memory: each by the names of the members on the way to it."""
+        if not one or not other:
+            return True
+        members = self.members(kind)
+        ways = [next((m for m in members if self.holds(m, path[0])), None) for path in (one, other)]
+        if ways[0] is not ways[1]:
+            return None in ways or isinstance(getattr(kind, "type", kind), c_ast.Union)
+        if ways[0] is None:
+            return True
+        named = int(ways[0].name is not None)
+        return self.share(self.plain(ways[0].type), one[named:], other[named:])
+
+    def holds(self, decl: c_ast.Decl, name: str) -> bool:
+        return decl.name == name or (decl.name is None and self.member(decl.type, name) is not None)
 
     def is_exact(self, node: c_ast.Node) -> bool:
         """Whether an expression is surely of no floating type, so that a sum does not depend on the order."""

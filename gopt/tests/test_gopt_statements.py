@@ -187,6 +187,14 @@ BOTH = {  # name: text
         "static void put(uint32_t* b, uint32_t x) { b[0] = b[1] = x; }",
         before="uint32_t g[256], d[512];",
     ),
+    "other members of a struct with elements": whole(
+        "b.r[i] = t[i] + b.k + b.in.w + b.in.rest.x; uint32_t *p = b.o + i, *q = &b.q[i]; *p = *q = 3; struct rest l = b.in.rest;\n"
+        "b.out[2 * i] = b.k; g_expensive(&t[t[i]]); b.in.v[i].x = t[t[i]]; *(b.out + 2 * i + 1) = (uint32_t)sizeof b;\n"
+        "out[i] = b.in.v[i].x + b.in.v[i].y + b.r[i] + b.o[i] + b.k + l.x + b.out[2 * i] + b.q[i];",
+        "struct rest { uint32_t x, y; }; struct b { uint32_t r[256], k, *out; struct { struct rest v[256], rest; union { uint32_t w; uint8_t c; }; } in;\n"
+        "uint32_t o[256], q[256]; };",
+        before="static uint32_t twice[512]; static struct b b; b.k = t[0], b.in.w = t[1], b.out = twice, b.in.rest.x = t[2];",
+    ),
     "falls through, with GNU's word for it": whole(
         "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; __attribute__((fallthrough)); case 1: x *= 3; break;\n"
         "case 2: { x--; __attribute__((__fallthrough__)); } default:; } out[i] = x;"
