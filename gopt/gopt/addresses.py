@@ -117,8 +117,7 @@ class Addresses:
             return set()
         kind = self.outer.plain(found.name)
         to = kind.type if isinstance(kind, c_ast.PtrDecl) else self.outer.known[found.name].type
-        memory = isinstance(kind, c_ast.PtrDecl) or is_aggregate(kind, self.typedefs)
-        return {(found.name, False)} if memory and not self.is_constant(to) else set()
+        return set() if self.is_constant(to) else {(found.name, False)}
 
     def base(self, node: c_ast.Node) -> c_ast.Node | None:
         """The pointer that an lvalue is reached through; None for a part of a variable."""
@@ -152,13 +151,7 @@ class Addresses:
 
     def refuse_writes(self) -> None:
         for node in unwaited(self.body):
-            name = node.expr.name if is_address(node) and isinstance(node.expr, c_ast.ID) else None
-            if name in self.outer.used:
-                kind = self.outer.plain(name)
-                scalar = isinstance(kind, c_ast.TypeDecl) and not is_aggregate(kind, self.typedefs)
-                if scalar and "const" not in (kind.quals or []):
-                    self.refuse(node, name)
-            elif is_address(node) and self.is_private(node.expr):  # who has it can write what the variable leads to
+            if is_address(node) and self.is_private(node.expr):  # who has it can write what the variable leads to
                 self.written |= {name for name, own in self.held.get(root(node.expr).name, set()) if own}
             target = written_lvalue(node)
             if target is not None and self.base(target) is not None:

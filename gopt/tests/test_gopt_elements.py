@@ -63,6 +63,22 @@ CASES = {  # name: text, the refusal's line, words of it
         FIRST + 3,
         "`in.rows` shares memory",
     ),
+    "a variable that a pointer writes": (
+        in_loop("uint32_t* p = t[i] ? out + i : &last;", MARK, "*p = 1;"),
+        FIRST + 1,
+        "the address of `last`",
+    ),
+    "a variable whose address loses its const": (
+        in_loop("const uint32_t* p = &last;", MARK, "*(uint32_t*)p = t[i];"),
+        FIRST + 3,
+        "the address of `last`",
+    ),
+    "a variable by another type": (in_loop(MARK, "*(char*)&last = 1;"), FIRST + 2, "the address of `last`"),
+    "a variable's address among bits": (
+        in_loop(MARK, "uintptr_t b = (uintptr_t)&last | 1;", "*(uint8_t*)b += 1;"),
+        FIRST + 3,
+        "the address of `last`",
+    ),
 }
 
 

@@ -195,6 +195,12 @@ BOTH = {  # name: text
         "uint32_t o[256], q[256]; };",
         before="static uint32_t twice[512]; static struct b b; b.k = t[0], b.in.w = t[1], b.out = twice, b.in.rest.x = t[2];",
     ),
+    "variables outside that pointers only read": whole(
+        "uint32_t l; memcpy(&l, &bias, 4); const uint32_t* p = t[i] & 1 ? &bias : &g; g_expensive(&t[t[i]]);\n"
+        "out[i] = l + *p + *(const uint8_t*)&g + get(&bias) + t[t[i]] + (&bias == &g) + *&bias;",
+        "static uint32_t g = 7; static uint32_t get(const uint32_t* p) { return *p; }",
+        before="uint32_t bias = t[0];",
+    ),
     "falls through, with GNU's word for it": whole(
         "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; __attribute__((fallthrough)); case 1: x *= 3; break;\n"
         "case 2: { x--; __attribute__((__fallthrough__)); } default:; } out[i] = x;"
