@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pycparser import c_ast
 
 from gopt.errors import Refusal
-from gopt.tree import ASSIGNING, Wait, is_address, is_aggregate, is_size, parts, root, walk
+from gopt.tree import ASSIGNING, Wait, is_address, is_aggregate, is_size, parts, root, walk, within
 
 _COMPARING = ("==", "!=", "<", ">", "<=", ">=", "&&", "||")
 # What is outside, and whether an address is surely of an element of the lookup's own (None: nor can it become that by
@@ -121,7 +121,7 @@ class Addresses:
 
     def base(self, node: c_ast.Node) -> c_ast.Node | None:
         """The pointer that an lvalue is reached through; None for a part of a variable."""
-        while (inner := _within(node)) is not None:
+        while (inner := within(node)) is not None:
             dot = isinstance(node, c_ast.StructRef) and node.type == "."
             if not (dot or isinstance(self.kinds.of(inner), c_ast.ArrayDecl)):
                 return inner
@@ -132,7 +132,7 @@ class Addresses:
         """The subscripts of an lvalue, up to its base."""
         found: list[c_ast.Node] = []
         base = self.base(node)
-        while node is not base and (inner := _within(node)) is not None:
+        while node is not base and (inner := within(node)) is not None:
             found += [node.subscript] if isinstance(node, c_ast.ArrayRef) else []
             node = inner
         return found
@@ -196,7 +196,7 @@ class Addresses:
 
     def looks_at(self, node: c_ast.Node) -> Iterator[tuple[c_ast.Node, Leads]]:
         """What is looked at through a pointer that was made here, or can be by who gets it, and where that leads."""
-        inner = _within(node)
+        inner = within(node)
         base = self.base(node) if inner is not None else None
         if base is not None and not (isinstance(base, c_ast.ID) and base.name in self.outer.used):
             element = inner is base and not isinstance(node, c_ast.StructRef)
@@ -282,13 +282,6 @@ def written_lvalue(node: c_ast.Node) -> c_ast.Node | None:
 def _fixed(leads: Leads) -> Leads:
     """By what is added to a pointer of another type, elements of the lookup's own cannot be told."""
     return {(name, own or None) for name, own in leads}
-
-
-def _within(node: c_ast.Node) -> c_ast.Node | None:
-    """What a member, an element or *p is of."""
-    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
-        return node.expr
-    return node.name if isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)) else None
 
 
 def _coord_below(node: c_ast.Node):

@@ -9,7 +9,7 @@ from pycparser import c_ast
 from gopt.addresses import Addresses, written_lvalue
 from gopt.errors import Refusal
 from gopt.kinds import Kinds
-from gopt.overlap import refuse_overlapping
+from gopt.overlap import refuse_overlapping, refuse_pointed
 from gopt.tree import (
     LOOPS,
     is_address,
@@ -125,6 +125,7 @@ class Classifier:
             self.refuse_common_elements(name)
         addresses.refuse_reads(written | addresses.written)
         refuse_overlapping(addresses, written | addresses.written)
+        refuse_pointed(addresses)
         if names(lookup.count) & lookup.sequential:
             raise Refusal(lookup.coord, "the number of lookups changes within foreach", "copy it to a variable before")
         lookup.shared = self.used - lookup.sequential
@@ -143,22 +144,28 @@ class Classifier:
             "lookups, which gopt changes"
         )
 
-    def sums(self) -> set[str]:
-        """Variables outside that lookups only count or mask in, in statements that come to the same in any order."""
-        ops: dict[str, set[str]] = {}
-        counted: dict[str, int] = {}
+    def reductions(self) -> Iterator[tuple[c_ast.Node, str]]:
+        """Statements that only count or mask in, which come to the same in any order, with what they do."""
         for statement in _statements(self.lookup.body):
-            target, op = written_root(statement), getattr(statement, "op", None)
-            if target is None or op not in _REDUCTIONS or target.name not in self.used:
+            lvalue, op = written_lvalue(statement), getattr(statement, "op", None)
+            if lvalue is None or op not in _REDUCTIONS:
                 continue
-            lvalue = written_lvalue(statement)
             assigns = isinstance(statement, c_ast.Assignment)
             kind = self.kinds.of(lvalue)
             exact = kind is not None and not is_floating(kind, self.typedefs) and not is_aggregate(kind, self.typedefs)
             exact = exact and (not assigns or self.kinds.is_exact(statement.rvalue))
             if exact and not (_REDUCTIONS[op] in "+^" and is_bool(kind, self.typedefs)):
-                whole = isinstance(lvalue, c_ast.ID)
-                ops.setdefault(target.name, set()).add(_REDUCTIONS[op] + ("" if whole else " a part"))
+                yield statement, _REDUCTIONS[op]
+
+    def sums(self) -> set[str]:
+        """Variables outside that lookups only count or mask in, all in the same way."""
+        ops: dict[str, set[str]] = {}
+        counted: dict[str, int] = {}
+        for statement, op in self.reductions():
+            target = written_root(statement)
+            if target is not None and target.name in self.used:
+                whole = isinstance(written_lvalue(statement), c_ast.ID)
+                ops.setdefault(target.name, set()).add(op + ("" if whole else " a part"))
                 counted[target.name] = counted.get(target.name, 0) + 1
         mentions = [n.name for n in walk(self.lookup.body) if isinstance(n, c_ast.ID)]
         return {name for name in ops if len(ops[name]) == 1 and counted[name] == mentions.count(name)}

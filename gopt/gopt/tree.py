@@ -178,6 +178,13 @@ def root(node: c_ast.Node, pointers: Collection[str] = ()) -> c_ast.ID | None:
             return node if isinstance(node, c_ast.ID) and not (indexed and node.name in pointers) else None
 
 
+def within(node: c_ast.Node) -> c_ast.Node | None:
+    """What a member, an element or *p is of."""
+    if isinstance(node, c_ast.UnaryOp) and node.op == "*":
+        return node.expr
+    return node.name if isinstance(node, (c_ast.StructRef, c_ast.ArrayRef)) else None
+
+
 def is_address(node: c_ast.Node) -> bool:
     return isinstance(node, c_ast.UnaryOp) and node.op == "&"
 

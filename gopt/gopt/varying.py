@@ -3,7 +3,7 @@
 from pycparser import c_ast
 
 from gopt.kinds import Kinds
-from gopt.tree import ASSIGNING, LOOPS, Inlined, is_address, names, parts, root, walk
+from gopt.tree import ASSIGNING, LOOPS, Inlined, is_address, names, parts, root, walk, within
 
 _LEAVING = (c_ast.Break, c_ast.Goto)
 
@@ -27,8 +27,13 @@ class Varying:
         return len(self.own) + sum(len(leads) for leads in self.leads.values())
 
     def differs(self, node: c_ast.Node | None) -> bool:
-        """Whether something own is in an expression. What a call gives follows from its arguments, and *p from p."""
-        return node is not None and not self.own.isdisjoint(names(node))
+        """Whether something own is in an expression. What a call gives follows from its arguments, and *p from p; only
+        (*count)++ gives each lookup a number of its own."""
+        if node is None:
+            return False
+        steps = [n.expr for n in walk(node) if isinstance(n, c_ast.UnaryOp) and n.op in ASSIGNING]
+        counted = any(root(step) is None and not self.led_to(step) for step in steps)
+        return counted or not self.own.isdisjoint(names(node))
 
     def led_to(self, node: c_ast.Node) -> set[str]:
         """The variables of the lookup that an expression's value may lead to."""
@@ -68,7 +73,10 @@ class Varying:
         found = target if whole else root(target)
         written = {found.name} & self.private if found is not None else set()
         if not whole:
-            written |= self.led_to(target)
+            base = target
+            while (inner := within(base)) is not None:
+                base = inner
+            written |= self.led_to(base)
             guarded = guarded or self.differs(target)
         if guarded or self.differs(value):
             self.own |= written

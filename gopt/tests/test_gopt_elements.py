@@ -79,6 +79,45 @@ CASES = {  # name: text, the refusal's line, words of it
         FIRST + 3,
         "the address of `last`",
     ),
+    "what a pointer leads to": (in_loop(MARK, "*out = t[i];"), FIRST + 2, "`*out`, where a pointer"),
+    "a member of what a pointer leads to": (in_loop(MARK, "cfg->a = t[i];"), FIRST + 2, "`cfg->a`, where a pointer"),
+    "a member of a pointer's first struct": (
+        in_loop(MARK, "(*cfg).a = cfg->b;"),
+        FIRST + 2,
+        "`(*cfg).a`",
+    ),
+    "a count behind a pointer that is looked at": (
+        in_loop(MARK, "cfg->a++;", "out[i] = cfg->a;"),
+        FIRST + 2,
+        "`cfg->a`",
+    ),
+    "counts of two kinds behind a pointer": (in_loop(MARK, "cfg->a += 2;", "cfg->a |= 2;"), FIRST + 2, "`cfg->a`"),
+    "the first element behind a pointer": (in_loop(MARK, "out[i] = t[i];", "out[i] += *out;"), FIRST + 3, "`*out`"),
+    "the first element behind a pointer, by another": (
+        in_loop("uint32_t* p = out + i;", MARK, "*p = t[i];", "*p += *out;"),
+        FIRST + 4,
+        "`*out`, where a pointer",
+    ),
+    "a struct behind a pointer, as a whole": (
+        in_loop(MARK, "to->rows.r[i & 1] = t[i];", "out[i] = sum(to->rows);"),
+        FIRST + 3,
+        "`to->rows`, where a pointer",
+    ),
+    "a union behind a pointer": (
+        in_loop("uint32_t* p = &to->s.u[i & 1];", MARK, "*p = t[i];", "out[i] = to->n + to->x.w;"),
+        FIRST + 4,
+        "`to->x.w`, where a pointer",
+    ),
+    "a place that is counted and looked at": (
+        in_loop(MARK, "a[cfg->a++] = t[i];", "out[i] = cfg->a;"),
+        FIRST + 2,
+        "`cfg->a`, where a pointer",
+    ),
+    "a place that the lookup's own variable counts": (
+        in_loop("uint32_t k = 0, *p = &k;", MARK, "a[(*p)++] = t[i];"),
+        FIRST + 3,
+        "`a[(*p)++]`, of an array",
+    ),
 }
 
 

@@ -19,7 +19,7 @@ enum { ZERO, ONE }; static int bias = 3;
 static uint32_t biased(const uint32_t* t, uint32_t x) { g_expensive(&t[x]); int y = bias; { int bias = y; y += bias; } return y + (int)t[x]; }
 struct own { uint32_t a, b; }; void set(struct own*);
 struct to { uint32_t* p; uint32_t n; }; struct holder { struct to to; }; typedef uint32_t* const fixed;
-struct rows { uint32_t r[4]; }; union both { uintptr_t a; uint32_t* p; }; union bytes { uint8_t b[4]; uint32_t w; uint16_t h[2]; }; struct inner { int n; union { struct { uint32_t v, u[2]; } s; union bytes x; }; struct rows rows; }; uint32_t sum(struct rows); struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { int : 3; const uint32_t* q; uint32_t* p; };
+struct rows { uint32_t r[4]; }; union both { uintptr_t a; uint32_t* p; }; union bytes { uint8_t b[4]; uint32_t w; uint16_t h[2]; }; struct inner { int n; union { struct { uint32_t v, u[2]; } s; union bytes x; }; struct rows rows; }; uint32_t sum(struct rows); extern struct inner* to; struct mixed { struct own own; uint32_t* p; const uint32_t* q; }; struct bits { int : 3; const uint32_t* q; uint32_t* p; };
 void look(const uint32_t* t, const uint32_t* keys, uint32_t* out, int n) {
   uint32_t last = 0, a[4] = {0}; float total = 0; double (*part)(uint32_t) = third;
   const struct { float f; } scale = {0.3f}; _Bool odd = 0; struct own own = {0, 0};

@@ -201,6 +201,15 @@ BOTH = {  # name: text
         "static uint32_t g = 7; static uint32_t get(const uint32_t* p) { return *p; }",
         before="uint32_t bias = t[0];",
     ),
+    "what pointers outside lead to": whole(
+        "uint32_t *p = &o->q[i], x = t[i] + *t + c->k + (*c).in.y; struct s* e = &one[i]; e->k = o->k + o->in.x; *p = x;\n"
+        "g_expensive(&t[t[i]]); (*o).r[i] = t[t[i]]; o->out[2 * i] = x; o->hits++; (*o).hits += x; o->in.y |= x; ++*many; *many += x;\n"
+        "struct in l = c->in; out[i] = o->r[i] + o->k + o->in.x + *p + e->k + l.x + o->out[2 * i];",
+        "struct in { uint32_t x, y; }; struct s { uint32_t r[256], q[256], k, hits; uint32_t* out; struct in in; };",
+        before="static uint32_t twice[512], sum; static struct s s, all[256], only = {.k = 3, .in = {4, 5}}; struct s *o = &s, *one = all;\n"
+        "  const struct s* c = &only; uint32_t* many = &sum; s.out = twice, s.k = t[0], s.hits = s.in.y = sum = 0;",
+        result="(long)s.hits + s.in.y + sum",
+    ),
     "falls through, with GNU's word for it": whole(
         "uint32_t x = t[i]; g_expensive(&t[x]);\nswitch (t[x] & 3) { case 0: x++; __attribute__((fallthrough)); case 1: x *= 3; break;\n"
         "case 2: { x--; __attribute__((__fallthrough__)); } default:; } out[i] = x;"
