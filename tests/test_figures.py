@@ -212,10 +212,10 @@ def test_bytes_to_the_gpu_are_measured(heddle, heddle_bench, tmp_path):
 def test_the_largest_packets_of_chains_between_gpu_ports(heddle, heddle_bench, tmp_path):
     """They have the buffers for them. What gateways send is not recognised, so that nobody knows what was lost."""
     (figure,) = cli.load(["gpu-ether-chains"])
-    for number in range(10):  # on a machine that is busy for longer than a ring lasts packets are lost
+    for number in range(10):  # on a machine that is busy for longer than a ring lasts packets are lost, or none comes
         points = measured_by(heddle, on_simt(figure, size=[9000], queues=[1]), tmp_path / str(number))
         losses = {p.subject: p.values["loss"].median for p in points if "loss" in p.values}
-        if not any(losses.values()):
+        if not any(losses.values()) and all(p.values["mpps"].median > 0 for p in points):
             break
     assert losses == {f"chains/ports-{name}.click": 0 for name in ("mirror", "direct", "nids")}
     assert len(points) == 8
