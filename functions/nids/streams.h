@@ -187,7 +187,8 @@ class Streams {
   void settle_beginning(Stream& stream, uint32_t acknowledgement);
   /** What a segment without doubt acknowledges of what this direction has sent. */
   void take_acknowledgement(Stream& stream, uint32_t acknowledgement);
-  /** The other direction's segment without doubt says up to where its side takes what this one sends. */
+  /** A segment of the other direction, which its payload alone may leave in doubt, says how far its side takes what
+   *  this one sends. */
   void take_window(Stream& stream, const TcpSegment& segment);
   /** All that has been followed is in doubt: it came before the answer to the direction's SYN. */
   void doubt_beginning(Stream& stream);
